@@ -1,0 +1,136 @@
+/* What the user asked for: the job spec of DESIGN 5 as a typed value, read from checked JSON. Pure. */
+#ifndef TRAINYARD_DOMAIN_SPEC_H
+#define TRAINYARD_DOMAIN_SPEC_H
+
+#include "trainyard/base/faults.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum { TY_LAUNCHER_PYTHON, TY_LAUNCHER_TORCHRUN } ty_launcher;
+typedef enum { TY_BACKEND_NCCL, TY_BACKEND_GLOO, TY_BACKEND_MPI } ty_backend;
+typedef enum { TY_RESTART_ON_FAILURE, TY_RESTART_NEVER, TY_RESTART_ALWAYS, TY_RESTART_EXIT_CODE } ty_restart;
+typedef enum { TY_CLEAN_RUNNING, TY_CLEAN_NONE, TY_CLEAN_ALL } ty_clean_pods;
+typedef enum { TY_PARAMETERS_BOTH, TY_PARAMETERS_FLAGS, TY_PARAMETERS_ENV } ty_parameter_style;
+typedef enum { TY_READ_WRITE_ONCE, TY_READ_WRITE_MANY, TY_READ_ONLY_MANY } ty_access_mode;
+
+struct ty_pair {
+    char *name;
+    char *value;
+};
+
+struct ty_pairs {
+    struct ty_pair *items;
+    size_t count;
+};
+
+/* A file put into every replica through a ConfigMap; `bytes` may hold anything, NUL included. */
+struct ty_spec_file {
+    char *name; /* relative path below the scripts folder, as the user wrote it */
+    char *bytes;
+    size_t len;
+};
+
+struct ty_spec_volume {
+    char *claim; /* claim name; for `create` the name the gateway gave or the user chose */
+    char *mount_path;
+    char *sub_path; /* NULL = the root of the claim */
+    bool read_only;
+    bool create; /* make the claim with the job */
+    ty_access_mode access_mode;
+    char *size; /* quantity, NULL unless create */
+    char *storage_class;
+};
+
+/* Quantities as the user wrote them (they go to the cluster unchanged) and as numbers for judging. */
+struct ty_resources {
+    char *cpu;    /* NULL = unset */
+    char *memory; /* NULL = unset */
+    char *cpu_limit;
+    char *memory_limit;
+    int64_t cpu_millis;         /* of the limit, else the request; 0 = unset */
+    int64_t memory_bytes;       /* of the limit, else the request; 0 = unset */
+    char *shared_memory;        /* size of /dev/shm, never NULL after parsing */
+    int64_t shared_memory_bytes;
+    int32_t gpus;
+};
+
+/* One role after defaults and overrides were applied. */
+struct ty_spec_role {
+    int32_t replicas; /* Master: 1; Worker: replicas - 1 (0 = role absent) */
+    char *image;
+    struct ty_pairs env; /* merged: job-wide, then the role's */
+    char **args;         /* role's args replace the job's */
+    size_t args_count;
+    struct ty_resources resources;
+    struct ty_spec_volume *volumes; /* all mounts of this role, output, checkpoints and dataset included */
+    size_t volumes_count;
+};
+
+struct ty_job_spec {
+    char *name;
+    char *description; /* NULL = none */
+    struct ty_pairs labels;
+    char *script_name; /* "train.py" unless given; NULL when `command` is used */
+    char *script;      /* NULL when `command` is used */
+    size_t script_len;
+    char **command;
+    size_t command_count;
+    struct ty_spec_file *files;
+    size_t files_count;
+    char *working_dir;
+    ty_launcher launcher;
+    int32_t processes_per_replica;
+    ty_backend backend;
+    int32_t epochs; /* 0 = not given */
+    struct ty_pairs parameters;
+    ty_parameter_style parameter_style;
+    int32_t replicas; /* total */
+    struct ty_spec_role master;
+    struct ty_spec_role worker;
+    char *output_claim;     /* NULL = the gateway's own per-job claim */
+    char *output_path;      /* mount path, "/output" by default */
+    char *checkpoint_claim; /* NULL = checkpoints live below the output mount */
+    char *checkpoint_mount; /* "/checkpoints" by default; the output mount without a claim of its own */
+    char *checkpoint_path;  /* below that mount, "" = its root */
+    bool checkpoint_resume;
+    int32_t checkpoint_keep_last; /* 0 = keep all */
+    ty_restart restart;
+    int32_t max_retries;
+    int64_t timeout_seconds; /* 0 = none */
+    int64_t keep_seconds;    /* -1 = the server's default retention */
+    ty_clean_pods clean_pods;
+    bool suspended;
+    int32_t priority; /* -100..100, default 0, higher first */
+};
+
+/* Read a body that has passed the contract's schema. Every rule the schema cannot state is judged here and noted in
+ * `faults` by RFC 6901 pointer: child names that would be too long (name_too_long), quantities, image references,
+ * reserved environment names, clashing mount paths, file names, sizes in bytes.
+ *   TY_REFUSED    faults say why; *spec_out untouched
+ *   TY_NO_MEMORY
+ * On success *spec_out is owned by the caller. */
+ty_status ty_job_spec_parse(const json_t *body, struct ty_job_spec **spec_out, struct ty_faults *faults,
+                            struct ty_error *err) TY_MUST_CHECK;
+void ty_job_spec_destroy(struct ty_job_spec *spec); /* takes NULL */
+
+/* What usually goes wrong, for `warnings[]` of the answer. */
+struct ty_warning {
+    char code[48];
+    char pointer[96];
+    char message[256];
+};
+size_t ty_job_spec_warnings(const struct ty_job_spec *spec, struct ty_warning *out, size_t max);
+
+/* GPUs and replicas a run takes, for quotas and capacity. */
+int32_t ty_job_spec_gpus(const struct ty_job_spec *spec);
+
+/* "512Mi", "1.5", "1e3", "500m" (Kubernetes quantities): value in thousandths. TY_INVALID for anything else or out of
+ * the range of int64; *millis_out untouched. */
+ty_status ty_quantity_parse(const char *text, int64_t *millis_out) TY_MUST_CHECK;
+
+/* Whether `text` is an image reference by the grammar of the OCI distribution reference (at most 255 bytes of name). */
+bool ty_image_reference_valid(const char *text);
+
+#endif

@@ -1,0 +1,54 @@
+/* Live fan-out of committed changes: a cache of ready-made job bodies and wake-ups for whoever waits on a job. */
+#ifndef TRAINYARD_EVENTS_HUB_H
+#define TRAINYARD_EVENTS_HUB_H
+
+#include "trainyard/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A ready answer of GET /v1/jobs/{id}: immutable, counted. */
+struct ty_body {
+    int refs; /* use ref and unref only */
+    int64_t tenant;
+    int64_t revision;
+    bool terminal;
+    char etag[72]; /* strong, with its quotes */
+    size_t len;
+    char bytes[];
+};
+/* *body_out has one reference. */
+ty_status ty_body_create(const char *bytes, size_t len, struct ty_body **body_out) TY_MUST_CHECK;
+struct ty_body *ty_body_ref(struct ty_body *body);
+void ty_body_unref(struct ty_body *body); /* takes NULL */
+
+struct ty_hub;
+/* Keep at most `capacity` bodies (least recently used go first). Thread-safe; read-mostly and sharded, so that HTTP
+ * threads do not wait for one another. */
+ty_status ty_hub_create(size_t capacity, struct ty_hub **hub_out, struct ty_error *err) TY_MUST_CHECK;
+void ty_hub_destroy(struct ty_hub *hub); /* takes NULL */
+
+/* A new reference, or NULL when the job is not cached. */
+struct ty_body *ty_hub_get(struct ty_hub *hub, const char *job_id);
+
+/* Put a freshly rendered body unless one of a newer revision (or a mark by ty_hub_changed of a newer one) is there. */
+void ty_hub_put(struct ty_hub *hub, const char *job_id, struct ty_body *body);
+
+/* A change of the job was committed: drop its cached body (and refuse older ones), wake all who wait on it. Called on
+ * the writer thread after COMMIT. `terminal` is told to the waiters; `removed` means the row is gone. */
+void ty_hub_changed(struct ty_hub *hub, const char *job_id, int64_t revision, bool terminal, bool removed);
+
+/* Wait for a change beyond `revision`, without a thread: `wake(context)` is called once, from the thread that commits
+ * or from ty_hub_expire, then the waiter is gone. `deadline_ms` is monotonic. If the job has moved on already (or was
+ * never cached as that revision) it is called before the function returns. */
+struct ty_hub_wait;
+ty_status ty_hub_wait(struct ty_hub *hub, const char *job_id, int64_t revision, int64_t deadline_ms,
+                      void (*wake)(void *context), void *context, struct ty_hub_wait **wait_out, struct ty_error *err)
+    TY_MUST_CHECK;
+/* Take a waiter back: true when `wake` was not called and never will be. */
+bool ty_hub_cancel(struct ty_hub *hub, struct ty_hub_wait *wait);
+/* Wake all whose deadline has passed (and everyone when `all`, for draining). Called by a timer thread of the app. */
+void ty_hub_expire(struct ty_hub *hub, int64_t now_ms, bool all);
+
+#endif
