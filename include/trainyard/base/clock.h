@@ -1,5 +1,5 @@
-/* Time as an argument: the wall clock for records, a monotonic clock for waiting. Tests and the simulation pass
- * their own. */
+/* Time as an argument: the wall clock for records, a monotonic clock for waiting. Tests and the
+ * simulation pass their own. */
 #ifndef TRAINYARD_BASE_CLOCK_H
 #define TRAINYARD_BASE_CLOCK_H
 
@@ -30,8 +30,8 @@ static inline int64_t ty_monotonic_ms(const struct ty_clock *clock)
 enum { TY_TIME_TEXT = 28 };
 void ty_time_format(int64_t wall_us, char out[TY_TIME_TEXT]);
 
-/* Read RFC 3339 with any offset and any number of fraction digits (cut to microseconds) into UTC microseconds.
- * TY_INVALID when `text` is something else; *wall_us_out untouched then. */
+/* Read RFC 3339 with any offset and any number of fraction digits (cut to microseconds) into UTC
+ * microseconds. TY_INVALID when `text` is something else; *wall_us_out untouched then. */
 ty_status ty_time_parse(const char *text, int64_t *wall_us_out) TY_MUST_CHECK;
 
 /* "Mon, 02 Jan 2026 03:04:05 GMT" (RFC 9110 5.6.7): 29 bytes and a NUL. */

@@ -36,12 +36,13 @@ void ty_hex(const void *bytes, size_t len, char *out);
 /* base64url without padding (RFC 4648 5). Encoded size: (len * 4 + 2) / 3, plus a NUL.
  * Decoding refuses padding, other alphabets and loose bits: TY_INVALID. */
 size_t ty_base64url(const void *bytes, size_t len, char *out);
-ty_status ty_base64url_decode(const char *text, size_t len, uint8_t *out, size_t out_max, size_t *out_len)
-    TY_MUST_CHECK;
+ty_status ty_base64url_decode(const char *text, size_t len, uint8_t *out, size_t out_max,
+                              size_t *out_len) TY_MUST_CHECK;
 
-/* Standard base64 with padding, NUL-ended: 4 * ((len + 2) / 3) + 1 bytes; returns the length without the NUL. */
+/* Standard base64 with padding, NUL-ended: 4 * ((len + 2) / 3) + 1 bytes; returns the length
+ * without the NUL. */
 size_t ty_base64(const void *bytes, size_t len, char *out);
-ty_status ty_base64_decode(const char *text, size_t len, uint8_t *out, size_t out_max, size_t *out_len)
-    TY_MUST_CHECK;
+ty_status ty_base64_decode(const char *text, size_t len, uint8_t *out, size_t out_max,
+                           size_t *out_len) TY_MUST_CHECK;
 
 #endif

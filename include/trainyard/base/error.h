@@ -24,12 +24,12 @@ typedef enum {
     TY_INTERNAL         /* our bug (500) */
 } ty_status;
 
-#define TY_MUST_CHECK __attribute__((warn_unused_result))
+#define TY_MUST_CHECK                  __attribute__((warn_unused_result))
 #define TY_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 
-/* The last failure's words. `code` is a stable snake_case reason for clients (at most 63 bytes) and may be
- * empty, in which case the status alone names the reason. `text` is for people: it never holds a token, SQL,
- * a host path or an address. Both are always NUL-ended. */
+/* The last failure's words. `code` is a stable snake_case reason for clients (at most 63 bytes) and
+ * may be empty, in which case the status alone names the reason. `text` is for people: it never
+ * holds a token, SQL, a host path or an address. Both are always NUL-ended. */
 struct ty_error {
     ty_status status;
     char code[64];
@@ -40,16 +40,16 @@ struct ty_error {
 ty_status ty_fail(struct ty_error *err, ty_status status, const char *format, ...) TY_PRINTF(3, 4);
 
 /* The same with a stable reason code, for failures a client may want to tell apart. */
-ty_status ty_fail_code(struct ty_error *err, ty_status status, const char *code, const char *format, ...)
-    TY_PRINTF(4, 5);
+ty_status ty_fail_code(struct ty_error *err, ty_status status, const char *code, const char *format,
+                       ...) TY_PRINTF(4, 5);
 
-/* Put context in front of the text of *err, keep its status and code: "start job j1: no such image".
- * Returns err->status (TY_INTERNAL when err is NULL). */
+/* Put context in front of the text of *err, keep its status and code: "start job j1: no such
+ * image". Returns err->status (TY_INTERNAL when err is NULL). */
 ty_status ty_wrap(struct ty_error *err, const char *format, ...) TY_PRINTF(2, 3);
 
 /* Fail from an errno value: ENOSPC and EDQUOT become TY_STORAGE_FULL, ENOENT TY_NOT_FOUND, ENOMEM
- * TY_NO_MEMORY, EACCES, EPERM and EROFS TY_UNAVAILABLE, all else TY_INTERNAL; the text ends with the
- * system's words for `errnum`. */
+ * TY_NO_MEMORY, EACCES, EPERM and EROFS TY_UNAVAILABLE, all else TY_INTERNAL; the text ends with
+ * the system's words for `errnum`. */
 ty_status ty_fail_errno(struct ty_error *err, int errnum, const char *format, ...) TY_PRINTF(3, 4);
 
 /* The snake_case name of a status, such as "not_found"; a static string. */

@@ -21,7 +21,8 @@ struct ty_fault {
     char detail[256];
 };
 
-/* At most TY_FAULTS_MAX are kept; `dropped` counts the rest. Owned by the caller, no heap memory. */
+/* At most TY_FAULTS_MAX are kept; `dropped` counts the rest. Owned by the caller, no heap memory.
+ */
 struct ty_faults {
     size_t count;
     size_t dropped;
@@ -31,8 +32,8 @@ struct ty_faults {
 void ty_faults_init(struct ty_faults *faults);
 
 /* Note one violation. `format` gives `detail`. */
-void ty_faults_add(struct ty_faults *faults, ty_fault_place place, const char *where, const char *code,
-                   const char *format, ...) TY_PRINTF(5, 6);
+void ty_faults_add(struct ty_faults *faults, ty_fault_place place, const char *where,
+                   const char *code, const char *format, ...) TY_PRINTF(5, 6);
 
 static inline bool ty_faults_any(const struct ty_faults *faults)
 {

@@ -7,10 +7,11 @@
 #include <sys/types.h>
 
 /* Append the whole file to `buf`. TY_NOT_FOUND, TY_TOO_LARGE (beyond buf->max), TY_UNAVAILABLE. */
-ty_status ty_file_read(int folder_fd, const char *name, struct ty_buf *buf, struct ty_error *err) TY_MUST_CHECK;
+ty_status ty_file_read(int folder_fd, const char *name, struct ty_buf *buf,
+                       struct ty_error *err) TY_MUST_CHECK;
 
-/* Replace `name` as a whole: temporary file, fsync, rename, fsync of the folder. A reader sees the old or the new
- * contents, also after a power cut. */
+/* Replace `name` as a whole: temporary file, fsync, rename, fsync of the folder. A reader sees the
+ * old or the new contents, also after a power cut. */
 ty_status ty_file_write(int folder_fd, const char *name, const void *bytes, size_t len, mode_t mode,
                         struct ty_error *err) TY_MUST_CHECK;
 
@@ -21,15 +22,16 @@ ty_status ty_write_all(int fd, const void *bytes, size_t len, struct ty_error *e
 ty_status ty_folder_make(const char *path, struct ty_error *err) TY_MUST_CHECK;
 
 /* Open a folder below another as a new descriptor, making it first when `create`. */
-ty_status ty_folder_open(int folder_fd, const char *name, bool create, int *fd_out, struct ty_error *err)
-    TY_MUST_CHECK;
+ty_status ty_folder_open(int folder_fd, const char *name, bool create, int *fd_out,
+                         struct ty_error *err) TY_MUST_CHECK;
 
 /* Remove a tree below `folder_fd`, never following a symbolic link. A missing tree is success. */
 ty_status ty_tree_remove(int folder_fd, const char *name, struct ty_error *err) TY_MUST_CHECK;
 
-/* Open `path` beneath `root_fd` with openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS when
- * `no_links`): no "..", absolute path or link leads out. `flags` as open(2); O_CLOEXEC and O_NONBLOCK are added.
- * TY_NOT_FOUND covers everything that would leave the root. */
+/* Open `path` beneath `root_fd` with openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
+ * RESOLVE_NO_SYMLINKS when `no_links`): no "..", absolute path or link leads out. `flags` as
+ * open(2); O_CLOEXEC and O_NONBLOCK are added. TY_NOT_FOUND covers everything that would leave the
+ * root. */
 ty_status ty_open_beneath(int root_fd, const char *path, int flags, bool no_links, int *fd_out,
                           struct ty_error *err) TY_MUST_CHECK;
 

@@ -1,5 +1,5 @@
-/* Public ids: a prefix and 26 lower-case Crockford base32 digits, 48 bits of milliseconds then 80 random bits
- * (the layout of ULID), so that ids sort by time and cannot be guessed. */
+/* Public ids: a prefix and 26 lower-case Crockford base32 digits, 48 bits of milliseconds then 80
+ * random bits (the layout of ULID), so that ids sort by time and cannot be guessed. */
 #ifndef TRAINYARD_BASE_ID_H
 #define TRAINYARD_BASE_ID_H
 
@@ -10,12 +10,14 @@
 enum { TY_ID_TEXT = 40 }; /* room for any id with its NUL */
 
 /* Write `prefix` ("job_", at most 12 bytes) and the 26 digits. */
-void ty_id_make(const struct ty_random *random, int64_t wall_us, const char *prefix, char out[TY_ID_TEXT]);
+void ty_id_make(const struct ty_random *random, int64_t wall_us, const char *prefix,
+                char out[TY_ID_TEXT]);
 
 /* Whether `text` is `prefix` and 26 digits of the alphabet; no id of ours fails this. */
 bool ty_id_valid(const char *prefix, const char *text);
 
-/* The last `digits` (1..16) random digits of an id, lower-case base32, NUL-ended: a short, DNS-safe suffix. */
+/* The last `digits` (1..16) random digits of an id, lower-case base32, NUL-ended: a short, DNS-safe
+ * suffix. */
 void ty_id_suffix(const char *id, size_t digits, char *out);
 
 #endif

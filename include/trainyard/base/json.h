@@ -1,4 +1,5 @@
-/* JSON in: strict parsing within limits. JSON out: written straight into a buffer, without a tree. */
+/* JSON in: strict parsing within limits. JSON out: written straight into a buffer, without a tree.
+ */
 #ifndef TRAINYARD_BASE_JSON_H
 #define TRAINYARD_BASE_JSON_H
 
@@ -9,20 +10,22 @@
 enum { TY_JSON_DEPTH = 32, TY_JSON_MEMBERS = 100000 };
 
 /* Parse one JSON value. Refused with TY_INVALID, code and position in the text:
- *   json_syntax, json_duplicate_key, json_depth (over TY_JSON_DEPTH), json_members (over TY_JSON_MEMBERS values),
- *   json_number_range, json_nul (\u0000), json_utf8, json_trailing (bytes after the value), json_empty
- * On success *json_out is a new reference; on failure it is untouched. */
-ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out, struct ty_error *err) TY_MUST_CHECK;
+ *   json_syntax, json_duplicate_key, json_depth (over TY_JSON_DEPTH), json_members (over
+ * TY_JSON_MEMBERS values), json_number_range, json_nul (\u0000), json_utf8, json_trailing (bytes
+ * after the value), json_empty On success *json_out is a new reference; on failure it is untouched.
+ */
+ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out,
+                        struct ty_error *err) TY_MUST_CHECK;
 
 /* Append the RFC 6901 form of one reference token (~ and / escaped) after a '/'. */
 void ty_json_pointer_add(struct ty_buf *pointer, const char *token);
 
-/* Append `len` bytes as a JSON string with its quotes; control bytes and quotes escaped, ill-formed UTF-8
- * replaced by U+FFFD. */
+/* Append `len` bytes as a JSON string with its quotes; control bytes and quotes escaped, ill-formed
+ * UTF-8 replaced by U+FFFD. */
 void ty_json_quote(struct ty_buf *buf, const char *bytes, size_t len);
 
-/* A writer with comma handling: begin/end, then key and value calls in order. Errors stick in the buffer.
- *     ty_json_object(&w); ty_json_key(&w, "id"); ty_json_string(&w, id); ty_json_end(&w); */
+/* A writer with comma handling: begin/end, then key and value calls in order. Errors stick in the
+ * buffer. ty_json_object(&w); ty_json_key(&w, "id"); ty_json_string(&w, id); ty_json_end(&w); */
 struct ty_json_writer {
     struct ty_buf *buf;
     int depth;
@@ -41,7 +44,7 @@ void ty_json_string_len(struct ty_json_writer *writer, const char *bytes, size_t
 void ty_json_int(struct ty_json_writer *writer, int64_t value); /* as a string beyond 2^53, H14 */
 void ty_json_bool(struct ty_json_writer *writer, bool value);
 void ty_json_null(struct ty_json_writer *writer);
-void ty_json_time(struct ty_json_writer *writer, int64_t wall_us); /* 0 writes null */
+void ty_json_time(struct ty_json_writer *writer, int64_t wall_us);             /* 0 writes null */
 void ty_json_raw(struct ty_json_writer *writer, const char *json, size_t len); /* a ready value */
 void ty_json_value(struct ty_json_writer *writer, const json_t *value);
 

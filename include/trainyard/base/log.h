@@ -1,4 +1,5 @@
-/* Log lines: one JSON object a line on a file descriptor, bounded, never blocking the caller for long. */
+/* Log lines: one JSON object a line on a file descriptor, bounded, never blocking the caller for
+ * long. */
 #ifndef TRAINYARD_BASE_LOG_H
 #define TRAINYARD_BASE_LOG_H
 
@@ -14,9 +15,9 @@ struct ty_log {
     const char *format; /* "json" or "text" */
 };
 
-/* Write one line: time, level, `event` (snake_case) and a message. Control bytes and tokens (anything of the form
- * ty_[usaj]_…) in the message are masked. `log` may be NULL. */
-void ty_log(const struct ty_log *log, ty_log_level level, const char *event, const char *format, ...)
-    TY_PRINTF(4, 5);
+/* Write one line: time, level, `event` (snake_case) and a message. Control bytes and tokens
+ * (anything of the form ty_[usaj]_…) in the message are masked. `log` may be NULL. */
+void ty_log(const struct ty_log *log, ty_log_level level, const char *event, const char *format,
+            ...) TY_PRINTF(4, 5);
 
 #endif

@@ -17,8 +17,8 @@ void *ty_map_take(struct ty_map *map, const char *key);      /* remove without r
 void ty_map_remove(struct ty_map *map, const char *key);
 size_t ty_map_count(const struct ty_map *map);
 
-/* Visit every pair in no order; `cursor` starts at 0. Returns the value or NULL at the end. The map must not change
- * meanwhile. */
+/* Visit every pair in no order; `cursor` starts at 0. Returns the value or NULL at the end. The map
+ * must not change meanwhile. */
 void *ty_map_next(const struct ty_map *map, size_t *cursor, const char **key_out);
 
 #endif

@@ -18,8 +18,8 @@ void ty_queue_destroy(struct ty_queue *queue);
 /* Add one item without waiting. TY_UNAVAILABLE when full or closed. */
 ty_status ty_queue_push(struct ty_queue *queue, void *item) TY_MUST_CHECK;
 
-/* Take up to `max` items. Waits at most `timeout_ms` (-1: for ever, 0: not at all) for the first. Returns how many;
- * 0 means time-out, or closed and empty (ty_queue_closed tells). */
+/* Take up to `max` items. Waits at most `timeout_ms` (-1: for ever, 0: not at all) for the first.
+ * Returns how many; 0 means time-out, or closed and empty (ty_queue_closed tells). */
 size_t ty_queue_pop(struct ty_queue *queue, void **items_out, size_t max, int timeout_ms);
 
 /* Refuse further pushes and wake all receivers; what is queued can still be taken. */

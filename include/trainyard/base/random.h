@@ -16,7 +16,8 @@ const struct ty_random *ty_random_system(void);
 /* A uniform value below `bound` (bound > 0). */
 uint64_t ty_random_below(const struct ty_random *random, uint64_t bound);
 
-/* A seeded source (xoshiro256**): the same seed gives the same bytes. `state` must outlive the result. */
+/* A seeded source (xoshiro256**): the same seed gives the same bytes. `state` must outlive the
+ * result. */
 struct ty_seeded {
     uint64_t words[4];
 };

@@ -1,4 +1,5 @@
-/* Resources that are released when their name goes out of scope. Each cleanup takes NULL or -1 for "nothing". */
+/* Resources that are released when their name goes out of scope. Each cleanup takes NULL or -1 for
+ * "nothing". */
 #ifndef TRAINYARD_BASE_SCOPE_H
 #define TRAINYARD_BASE_SCOPE_H
 
@@ -42,12 +43,12 @@ static inline int ty_steal_fd(int *fd)
     return taken;
 }
 
-#define ty_steal(pointer)                                                                                    \
-    __extension__({                                                                                          \
-        __typeof__(pointer) slot_ = (pointer);                                                               \
-        __typeof__(*(pointer)) taken_ = *slot_;                                                              \
-        *slot_ = NULL;                                                                                       \
-        taken_;                                                                                              \
+#define ty_steal(pointer)                                                                          \
+    __extension__({                                                                                \
+        __typeof__(pointer) slot_ = (pointer);                                                     \
+        __typeof__(*(pointer)) taken_ = *slot_;                                                    \
+        *slot_ = NULL;                                                                             \
+        taken_;                                                                                    \
     })
 
 #endif

@@ -23,20 +23,24 @@ static inline bool ty_str_starts(const char *text, const char *prefix)
 
 bool ty_str_ends(const char *text, const char *suffix);
 
-/* Read the whole of `text` as a decimal integer: optional '-', digits, no blanks, no leading zeros but "0".
- * TY_INVALID when it is anything else or outside [min, max]; *value_out untouched then. */
-ty_status ty_str_to_int(const char *text, int64_t min, int64_t max, int64_t *value_out) TY_MUST_CHECK;
+/* Read the whole of `text` as a decimal integer: optional '-', digits, no blanks, no leading zeros
+ * but "0". TY_INVALID when it is anything else or outside [min, max]; *value_out untouched then. */
+ty_status ty_str_to_int(const char *text, int64_t min, int64_t max,
+                        int64_t *value_out) TY_MUST_CHECK;
 
-/* Whether `len` bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, up to U+10FFFF). */
+/* Whether `len` bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, up to
+ * U+10FFFF). */
 bool ty_utf8_valid(const char *bytes, size_t len);
 
-/* Copy bytes to `out`, each ill-formed sequence replaced by U+FFFD (the "maximal subpart" practice of Unicode
- * 3.9). `out` needs 3 * len bytes. Returns the length written. A sequence cut off by the end counts as
- * ill-formed only when `final`; else it stays unread: *used_out says how many bytes were taken. */
+/* Copy bytes to `out`, each ill-formed sequence replaced by U+FFFD (the "maximal subpart" practice
+ * of Unicode 3.9). `out` needs 3 * len bytes. Returns the length written. A sequence cut off by the
+ * end counts as ill-formed only when `final`; else it stays unread: *used_out says how many bytes
+ * were taken. */
 size_t ty_utf8_repair(const char *bytes, size_t len, bool final, char *out, size_t *used_out);
 
-/* A DNS-1123 label (RFC 1123 2.1 as Kubernetes reads it): lower-case letters, digits, '-', no '-' at an end,
- * 1..63 bytes. A DNS-1035 label starts with a letter. A subdomain is labels joined by dots, at most 253. */
+/* A DNS-1123 label (RFC 1123 2.1 as Kubernetes reads it): lower-case letters, digits, '-', no '-'
+ * at an end, 1..63 bytes. A DNS-1035 label starts with a letter. A subdomain is labels joined by
+ * dots, at most 253. */
 bool ty_dns1123_label(const char *text);
 bool ty_dns1035_label(const char *text);
 bool ty_dns1123_subdomain(const char *text);

@@ -1,0 +1,141 @@
+#include "trainyard/base/json.h"
+
+#include "trainyard/base/str.h"
+
+/* jansson does the parsing; a scan before it counts what jansson does not limit, since a tree takes
+ * up to eighty times the memory of its text. */
+
+struct scan {
+    const char *bytes;
+    size_t len;
+    size_t at;
+    size_t line;   /* 1.. */
+    size_t column; /* 1.., in characters */
+    size_t values;
+    int depth;
+    char last; /* the last byte that was not blank: an opening bracket means an empty container */
+};
+
+static ty_status fail_at(const struct scan *scan, const char *code, const char *words,
+                         struct ty_error *err)
+{
+    return ty_fail_code(err, TY_INVALID, code, "line %zu, column %zu: %s", scan->line, scan->column,
+                        words);
+}
+
+static void step(struct scan *scan)
+{
+    unsigned char c = (unsigned char)scan->bytes[scan->at++];
+
+    if (c == '\n') {
+        scan->line++;
+        scan->column = 1;
+    } else if ((c & 0xc0) != 0x80) {
+        scan->column++;
+    }
+}
+
+/* From the opening quote past the closing one, or to the end when there is none. */
+static void skip_string(struct scan *scan)
+{
+    step(scan);
+    while (scan->at < scan->len && scan->bytes[scan->at] != '"') {
+        if (scan->bytes[scan->at] == '\\')
+            step(scan);
+        if (scan->at < scan->len)
+            step(scan);
+    }
+    if (scan->at < scan->len)
+        step(scan);
+    scan->last = '"';
+}
+
+static ty_status count_byte(struct scan *scan, struct ty_error *err)
+{
+    char c = scan->bytes[scan->at];
+
+    if (c == ',') {
+        scan->values++;
+    } else if (c == '[' || c == '{') {
+        if (++scan->depth > TY_JSON_DEPTH)
+            return fail_at(scan, "json_depth", "nested deeper than 32 levels", err);
+        scan->values++;
+    } else if (c == ']' || c == '}') {
+        scan->depth--;
+        if (scan->last == '[' || scan->last == '{')
+            scan->values--;
+    }
+    if (scan->values > TY_JSON_MEMBERS)
+        return fail_at(scan, "json_members", "more than 100000 values", err);
+    return TY_OK;
+}
+
+static ty_status check_limits(const char *bytes, size_t len, struct ty_error *err)
+{
+    struct scan scan = {.bytes = bytes, .len = len, .line = 1, .column = 1, .values = 1};
+
+    while (scan.at < len) {
+        char c = bytes[scan.at];
+        ty_status status;
+
+        if (c == '"') {
+            skip_string(&scan);
+            continue;
+        }
+        status = count_byte(&scan, err);
+        if (status)
+            return status;
+        if (c != ' ' && c != '\t' && c != '\n' && c != '\r')
+            scan.last = c;
+        step(&scan);
+    }
+    if (scan.last == '\0')
+        return ty_fail_code(err, TY_INVALID, "json_empty", "there is no JSON value");
+    return TY_OK;
+}
+
+static const struct {
+    enum json_error_code cause;
+    const char *code;
+    const char *words;
+} faults[] = {
+    {json_error_invalid_utf8,           "json_utf8",          "not well-formed UTF-8"              },
+    {json_error_premature_end_of_input, "json_syntax",        "the text ends within a value"       },
+    {json_error_end_of_input_expected,  "json_trailing",      "there is text after the JSON value" },
+    {json_error_invalid_syntax,         "json_syntax",        "not JSON"                           },
+    {json_error_duplicate_key,          "json_duplicate_key", "an object has the same key twice"   },
+    {json_error_numeric_overflow,       "json_number_range",  "a number is out of range"           },
+    {json_error_null_character,         "json_nul",           "a string holds the character U+0000"},
+    {json_error_null_byte_in_key,       "json_nul",           "a key holds the character U+0000"   },
+    {json_error_stack_overflow,         "json_depth",         "nested too deep"                    },
+};
+
+static ty_status fail_from_jansson(const json_error_t *error, struct ty_error *err)
+{
+    enum json_error_code cause = json_error_code(error);
+
+    if (cause == json_error_out_of_memory)
+        return ty_fail(err, TY_NO_MEMORY, "no memory to parse JSON");
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        if (faults[i].cause == cause)
+            return ty_fail_code(err, TY_INVALID, faults[i].code, "line %d, column %d: %s",
+                                error->line, error->column, faults[i].words);
+    }
+    return ty_fail_code(err, TY_INVALID, "json_syntax", "line %d, column %d: not JSON", error->line,
+                        error->column);
+}
+
+ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out, struct ty_error *err)
+{
+    json_error_t error;
+    ty_status status = check_limits(bytes, len, err);
+    json_t *json;
+
+    if (status)
+        return status;
+    json = json_loadb(bytes, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (!json)
+        return fail_from_jansson(&error, err);
+    *json_out = json;
+    return TY_OK;
+}
