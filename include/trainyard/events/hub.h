@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* A ready answer of GET /v1/jobs/{id}: immutable, counted. */
-struct ty_body {
+struct ty_job_body {
     int refs; /* use ref and unref only */
     int64_t tenant;
     int64_t revision;
@@ -19,9 +19,9 @@ struct ty_body {
     char bytes[];
 };
 /* *body_out has one reference. */
-ty_status ty_body_create(const char *bytes, size_t len, struct ty_body **body_out) TY_MUST_CHECK;
-struct ty_body *ty_body_ref(struct ty_body *body);
-void ty_body_unref(struct ty_body *body); /* takes NULL */
+ty_status ty_job_body_create(const char *bytes, size_t len, struct ty_job_body **body_out) TY_MUST_CHECK;
+struct ty_job_body *ty_job_body_ref(struct ty_job_body *body);
+void ty_job_body_unref(struct ty_job_body *body); /* takes NULL */
 
 struct ty_hub;
 /* Keep at most `capacity` bodies (least recently used go first). Thread-safe; read-mostly and sharded, so that HTTP
@@ -30,10 +30,10 @@ ty_status ty_hub_create(size_t capacity, struct ty_hub **hub_out, struct ty_erro
 void ty_hub_destroy(struct ty_hub *hub); /* takes NULL */
 
 /* A new reference, or NULL when the job is not cached. */
-struct ty_body *ty_hub_get(struct ty_hub *hub, const char *job_id);
+struct ty_job_body *ty_hub_get(struct ty_hub *hub, const char *job_id);
 
 /* Put a freshly rendered body unless one of a newer revision (or a mark by ty_hub_changed of a newer one) is there. */
-void ty_hub_put(struct ty_hub *hub, const char *job_id, struct ty_body *body);
+void ty_hub_put(struct ty_hub *hub, const char *job_id, struct ty_job_body *body);
 
 /* A change of the job was committed: drop its cached body (and refuse older ones), wake all who wait on it. Called on
  * the writer thread after COMMIT. `terminal` is told to the waiters; `removed` means the row is gone. */
