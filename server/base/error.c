@@ -1,9 +1,10 @@
 #include "trainyard/base/error.h"
 
+#include "trainyard/base/str.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static const struct {
     ty_status status;
@@ -41,18 +42,29 @@ static const struct {
     {EROFS,  TY_UNAVAILABLE },
 };
 
+enum { ERROR_TEXT = sizeof(((struct ty_error *)0)->text) };
+
 /* The words are made in a local first: an argument may point into *err itself. */
 static void fill_error(struct ty_error *err, ty_status status, const char *code, const char *text)
 {
-    char code_copy[sizeof(err->code)];
-
-    snprintf(code_copy, sizeof(code_copy), "%s", code);
     err->status = status;
-    memcpy(err->code, code_copy, sizeof(code_copy));
-    snprintf(err->text, sizeof(err->text), "%s", text);
+    (void)ty_str_copy(err->code, sizeof(err->code), code);
+    (void)ty_str_copy(err->text, sizeof(err->text), text);
 }
 
-ty_status ty_fail(struct ty_error *err, ty_status status, const char *format, ...)
+static void append_words(char text[ERROR_TEXT], const char *words)
+{
+    size_t used = strlen(text);
+
+    if (used + 2 < ERROR_TEXT) {
+        memcpy(text + used, ": ", 3);
+        (void)ty_str_copy(text + used + 2, ERROR_TEXT - used - 2, words);
+    }
+}
+
+/* The names stand in parentheses because the header also has macros of these names. */
+
+ty_status(ty_fail)(struct ty_error *err, ty_status status, const char *format, ...)
 {
     char text[sizeof(err->text)];
     va_list args;
@@ -66,8 +78,8 @@ ty_status ty_fail(struct ty_error *err, ty_status status, const char *format, ..
     return status;
 }
 
-ty_status ty_fail_code(struct ty_error *err, ty_status status, const char *code, const char *format,
-                       ...)
+ty_status(ty_fail_code)(struct ty_error *err, ty_status status, const char *code,
+                        const char *format, ...)
 {
     char text[sizeof(err->text)];
     va_list args;
@@ -81,20 +93,18 @@ ty_status ty_fail_code(struct ty_error *err, ty_status status, const char *code,
     return status;
 }
 
-ty_status ty_wrap(struct ty_error *err, const char *format, ...)
+ty_status(ty_wrap)(struct ty_error *err, const char *format, ...)
 {
     char text[sizeof(err->text)];
     va_list args;
-    size_t used;
 
     if (!err)
         return TY_INTERNAL;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    used = strlen(text);
-    snprintf(text + used, sizeof(text) - used, ": %s", err->text);
-    snprintf(err->text, sizeof(err->text), "%s", text);
+    append_words(text, err->text);
+    memcpy(err->text, text, sizeof(text));
     return err->status;
 }
 
@@ -107,21 +117,19 @@ static ty_status status_of_errno(int errnum)
     return TY_INTERNAL;
 }
 
-ty_status ty_fail_errno(struct ty_error *err, int errnum, const char *format, ...)
+ty_status(ty_fail_errno)(struct ty_error *err, int errnum, const char *format, ...)
 {
     ty_status status = status_of_errno(errnum);
     const char *words = strerrordesc_np(errnum);
     char text[sizeof(err->text)];
     va_list args;
-    size_t used;
 
     if (!err)
         return status;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    used = strlen(text);
-    snprintf(text + used, sizeof(text) - used, ": %s", words ? words : "unknown error");
+    append_words(text, words ? words : "unknown error");
     fill_error(err, status, "", text);
     return status;
 }

@@ -52,6 +52,18 @@ ty_status ty_wrap(struct ty_error *err, const char *format, ...) TY_PRINTF(2, 3)
  * the system's words for `errnum`. */
 ty_status ty_fail_errno(struct ty_error *err, int errnum, const char *format, ...) TY_PRINTF(3, 4);
 
+/* A failure is never TY_OK. Said inline, so that an optimising compiler sees that outputs are only
+ * read when they were set; each name below still is the function above. */
+static inline ty_status ty_not_ok(ty_status status)
+{
+    return status == TY_OK ? TY_INTERNAL : status;
+}
+
+#define ty_fail(...)       ty_not_ok(ty_fail(__VA_ARGS__))
+#define ty_fail_code(...)  ty_not_ok(ty_fail_code(__VA_ARGS__))
+#define ty_wrap(...)       ty_not_ok(ty_wrap(__VA_ARGS__))
+#define ty_fail_errno(...) ty_not_ok(ty_fail_errno(__VA_ARGS__))
+
 /* The snake_case name of a status, such as "not_found"; a static string. */
 const char *ty_status_name(ty_status status);
 
