@@ -21,7 +21,8 @@ struct ty_job_record {
     const char *description; /* NULL = none */
     const char *labels;      /* JSON object text, "{}" when empty */
     const char *warnings;    /* JSON array text */
-    const char *replica_list;/* JSON array text of the replicas as last observed, "[]" before */
+    const char *replica_list;/* JSON array text of the replicas as last observed, "[]" before; lists and live walks
+                              * do not read it and give "[]" */
     const char *executor;    /* "local" or "kubernetes" */
     const char *origin_id;   /* NULL unless restarted or cloned */
     const char *origin_kind; /* "restart" or "clone" */
@@ -38,11 +39,15 @@ struct ty_job_record {
     struct ty_job_status status;
 };
 
-/* A new job with its first transition, its event and, when `key` is not NULL, its idempotency row: all or nothing. */
+/* A new job with its spec, labels, claims, first transition and event, all or nothing. An idempotency row is written
+ * beside it by the same write (idempotency.h). created_at may be written back a little later than given, when the
+ * clock has gone back since the last job: rows and times of creation grow together. */
 struct ty_job_insert {
     struct ty_job_record record; /* row, revision and updated_at are written back */
     const char *spec;            /* canonical JSON text */
     size_t spec_len;
+    const char *const *claims; /* every claim the job names, registered or not; kept while the job is live */
+    size_t claims_count;
 };
 /* TY_CONFLICT (code "object_name_taken") when the object name exists in the namespace: make another id.
  * TY_LIMITED (code "quota_exceeded") when `quota->max_queued` would be passed. */
@@ -64,7 +69,9 @@ ty_status ty_jobs_save_step(struct ty_writer *writer, struct ty_job_record *reco
 ty_status ty_jobs_save_metadata(struct ty_writer *writer, struct ty_job_record *record, const char *labels,
                                 const char *description, bool clear_description, struct ty_error *err) TY_MUST_CHECK;
 
-/* Remove a terminal job with all that hangs on it. TY_NOT_FOUND; TY_CONFLICT (code "job_active"). */
+/* Remove a terminal job with all that hangs on it; it is gone for every reader at the commit. A long history is
+ * removed in bounded pieces by the writer afterwards. TY_NOT_FOUND; TY_CONFLICT (code "job_active": not terminal, or
+ * its run may still exist). */
 ty_status ty_jobs_delete(struct ty_writer *writer, int64_t tenant, const char *id, struct ty_error *err) TY_MUST_CHECK;
 
 /* --- reading: a visitor gets each record; its texts live only for the call. Returning false ends the walk. --- */
@@ -98,8 +105,8 @@ ty_status ty_jobs_list(struct ty_reader *reader, const struct ty_job_query *quer
 ty_status ty_jobs_live(struct ty_reader *reader, int64_t after_row, size_t limit, ty_job_visitor *visit, void *context,
                        struct ty_error *err) TY_MUST_CHECK;
 
-/* Terminal jobs whose keeping time (finished_at + keep_seconds, or `default_keep_us` where that is -1) lies before
- * `now`: candidates for retention. */
+/* Terminal jobs without a run whose keeping time (finished_at + keep_seconds, or `default_keep_us` where that is -1)
+ * lies before `now`: candidates for retention, the longest finished first. `default_keep_us` 0 = for ever. */
 ty_status ty_jobs_expired(struct ty_reader *reader, int64_t now, int64_t default_keep_us, size_t limit,
                           ty_job_visitor *visit, void *context, struct ty_error *err) TY_MUST_CHECK;
 

@@ -14,7 +14,8 @@ struct ty_reader; /* one connection for reading; belongs to one thread at a time
 
 struct ty_store_options {
     const char *folder;            /* the data folder; the database is <folder>/trainyard.db */
-    const char *vfs;               /* NULL = SQLite's default; the simulation names its own */
+    const char *vfs;               /* NULL = SQLite's default; the simulation names its own, and then nothing outside of
+                                    * it is touched: no lock file, and a key that is the same for every run */
     const struct ty_clock *clock;
     const struct ty_log *log;
     size_t queue_capacity;         /* writes that may wait, 0 = 4096 */
