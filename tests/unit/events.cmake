@@ -1,0 +1,2 @@
+ty_unit_test(events/test_hub.c ty_events)
+ty_unit_test(events/test_hub_threads.c ty_events)
