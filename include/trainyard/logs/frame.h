@@ -1,18 +1,21 @@
-/* Log bytes as frames for people and programs: lines, progress redraws and unfinished ends,
- * repaired to UTF-8, each with the offset that follows it. Pure: no file, no clock.
+/* Log bytes as frames for people and programs: lines, progress redraws and unfinished ends, each
+ * with the offset that follows it. Pure and without state: give the bytes that are at an offset,
+ * get the first frame among them; what is left over is simply read again. So a follower costs one
+ * offset, and its chunks may be cut anywhere.
  *
- * The rule, for the bytes of one replica's log from any offset on:
- *   - "\n" ends a frame; so does "\r" that is not followed by "\n" (a redraw); "\r\n" is one
- * ending. A "\r" at the end of what is known waits for the next byte (flush gives it as a redraw).
- *   - A frame never exceeds TY_FRAME_MAX bytes of log; a longer line is cut, between characters,
- * into frames that end in TY_FRAME_CUT.
- *   - What has no ending yet is delivered only by ty_framer_flush (a live follower calls it when
- * the log is quiet, so that a progress bar without "\r" and a prompt are seen), as
- * TY_FRAME_PARTIAL; what follows continues that line.
- *   - Each ill-formed UTF-8 sequence becomes U+FFFD; a sequence cut by a chunk's end is waited for.
- * NUL is text. Offsets are those of the log's bytes, before repair: frame.next of one frame is
- * frame.offset of the next, so a reader that resumes at any frame's `next` gets every later byte
- * exactly once. */
+ * The rule, from any offset on:
+ *   - "\n" ends a frame; "\r\n" is one ending; a "\r" that is not followed by "\n" ends a redraw
+ * (what follows it is drawn over it). Whether a "\r" is one or the other is known with the byte
+ * after it.
+ *   - A frame holds at most TY_FRAME_MAX bytes; a longer line is cut into frames that end in
+ * TY_FRAME_CUT.
+ *   - What has no ending yet is a frame only when asked for (TY_FRAMES_OPEN: a live follower does
+ * so when the log is quiet, so that a prompt or a progress bar is seen; TY_FRAMES_FINAL: nothing
+ * follows any more).
+ *   - No frame begins or ends inside a UTF-8 sequence, so that repairing each frame gives what
+ * repairing the whole would: each ill-formed sequence becomes U+FFFD. NUL is text. frame.next of
+ * one frame is frame.offset of the next: a reader that resumes at any frame's `next` gets every
+ * later byte exactly once. */
 #ifndef TRAINYARD_LOGS_FRAME_H
 #define TRAINYARD_LOGS_FRAME_H
 
@@ -23,62 +26,55 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TY_FRAME_MAX = 65536 };
+enum {
+    TY_FRAME_MAX = 65536,
+    TY_FRAME_CHUNK =
+        TY_FRAME_MAX + 2 /* bytes to read at least, or a long line would never be seen as long */
+};
 
 typedef enum {
-    TY_FRAME_LINE,    /* ended by "\n" or "\r\n" */
-    TY_FRAME_REDRAW,  /* ended by a lone "\r": the next frame is drawn over it */
-    TY_FRAME_CUT,     /* the line goes on in the next frame: it is longer than TY_FRAME_MAX */
-    TY_FRAME_PARTIAL, /* no ending yet; the line goes on in the next frame, if anything comes */
+    TY_FRAME_LINE,   /* ended by "\n" or "\r\n" */
+    TY_FRAME_REDRAW, /* ended by a lone "\r": the next frame is drawn over it */
+    TY_FRAME_CUT,    /* longer than TY_FRAME_MAX: the line goes on in the next frame */
+    TY_FRAME_PARTIAL /* no ending yet: the line goes on in the next frame, if anything comes */
 } ty_frame_end;
 
 /* "line", "redraw", "cut", "partial"; a static string. */
 const char *ty_frame_end_name(ty_frame_end end);
+
+typedef enum {
+    TY_FRAMES_ENDED, /* only what has its ending */
+    TY_FRAMES_OPEN,  /* also what has none yet; a "\r" or a UTF-8 sequence that the last byte leaves
+                        open is kept back */
+    TY_FRAMES_FINAL  /* everything: no byte will follow */
+} ty_frames;
 
 struct ty_frame {
     int64_t offset; /* of its first byte */
     int64_t next;   /* of the first byte after its ending */
     ty_frame_end end;
     const char
-        *text; /* UTF-8 without the ending, not NUL-ended; valid until the framer is called again */
-    size_t len; /* at most 3 * TY_FRAME_MAX */
+        *bytes; /* the frame without its ending, inside the caller's chunk; raw, not NUL-ended */
+    size_t len; /* 0..TY_FRAME_MAX */
 };
 
-/* Bytes in, frames out. Holds at most TY_FRAME_MAX + 4 bytes of log and its repaired text. One
- * thread at a time. */
-struct ty_framer;
+/* The first frame of `chunk`, whose `len` bytes are the log's at `offset`. False when there is
+ * none: read on from `offset` when more is there. A chunk of TY_FRAME_CHUNK bytes or more always
+ * holds one. *frame_out is untouched then. The loop: while (ty_frame_next(…, &f)) { use f; skip
+ * (size_t)(f.next - f.offset) bytes; }. */
+bool ty_frame_next(const char *chunk, size_t len, int64_t offset, ty_frames which,
+                   struct ty_frame *frame_out);
 
-/* Begin at `offset` of the log. TY_NO_MEMORY. */
-ty_status ty_framer_create(int64_t offset, struct ty_framer **framer_out,
-                           struct ty_error *err) TY_MUST_CHECK;
-void ty_framer_destroy(struct ty_framer *framer); /* takes NULL */
-
-/* Take bytes that follow those given before. *used_out says how many were taken: fewer than `len`
- * (maybe none) while frames are waiting; ask ty_framer_next until it says false, then give the
- * rest. Never fails. */
-void ty_framer_give(struct ty_framer *framer, const char *bytes, size_t len, size_t *used_out);
-
-/* The next frame that is complete; false when more bytes are needed. */
-bool ty_framer_next(struct ty_framer *framer, struct ty_frame *frame_out);
-
-/* What is held although it is not ended; false when nothing is. `final`: no byte will follow, so a
- * cut-off UTF-8 sequence is replaced and a held "\r" is given as a redraw; otherwise both are kept
- * back. Call it only after ty_framer_next said false; call it until it says false. */
-bool ty_framer_flush(struct ty_framer *framer, bool final, struct ty_frame *frame_out);
-
-/* The offset of the first byte not yet in any frame. */
-int64_t ty_framer_offset(const struct ty_framer *framer);
-
-/* --- on the wire ---
- * One JSON object on one line, without a line end:
- * {"offset":0,"replica":"worker-0","line":"loss 0.1","end":"line"}; offsets above 2^53 do not
- * occur. */
+/* --- on the wire: one JSON object on one line, without a line end; text repaired to UTF-8:
+ * {"offset":0,"replica":"worker-0","line":"loss 0.1","end":"line"}. At most 6 * TY_FRAME_MAX + 256
+ * bytes; failure is sticky in `out`. */
 void ty_frame_json(const struct ty_frame *frame, const char *replica, struct ty_buf *out);
 
 /* The frame as a server-sent event: "id: <next>\ndata: <JSON>\n\n" (WHATWG HTML 9.2). */
 void ty_frame_event(const struct ty_frame *frame, const char *replica, struct ty_buf *out);
 
-/* The offset a Last-Event-ID names: decimal, 0..2^53. TY_INVALID, *offset_out untouched then. */
+/* The offset that a Last-Event-ID names: decimal, 0 to 2^53. TY_INVALID, *offset_out untouched
+ * then. */
 ty_status ty_frame_id_parse(const char *text, int64_t *offset_out) TY_MUST_CHECK;
 
 #endif
