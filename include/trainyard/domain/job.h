@@ -75,6 +75,7 @@ struct ty_job_status {
     int64_t sequence;             /* +1 with every stored transition, starts at 1 */
     int32_t attempt;              /* which run of the whole job: 0 before the first start */
     int32_t restarts;             /* replica restarts seen in all attempts */
+    int32_t attempt_restarts;     /* of them, those of the current attempt */
     bool run_active;              /* an executor run may exist; only its own word ends it */
     bool cancel_requested;
     bool suspend_requested;
@@ -97,5 +98,10 @@ const char *ty_job_cause_name(ty_job_cause cause);
 
 /* The reverse; TY_INVALID for an unknown name, output untouched. */
 ty_status ty_job_state_parse(const char *name, ty_job_state *state_out) TY_MUST_CHECK;
+ty_status ty_job_cause_parse(const char *name, ty_job_cause *cause_out) TY_MUST_CHECK;
+
+/* The name of the PyTorchJob and the prefix of everything that belongs to the job: "<name>-<8 base32 digits of the
+ * id>". `name` is a spec's (its length was judged there); a longer one is cut. */
+void ty_object_name_make(const char *name, const char *job_id, char out[TY_OBJECT_NAME]);
 
 #endif

@@ -32,6 +32,7 @@ struct ty_observation {
     ty_job_cause cause;           /* TY_CAUSE_NONE lets the table choose */
     char message[TY_JOB_MESSAGE]; /* "" lets the table choose */
     int32_t restarts;             /* executor kinds: replica restarts seen in this attempt so far */
+    int64_t retry_at;             /* RESTARTING: when the next start is due, 0 = unknown */
     struct ty_job_exit exit;
     int64_t at; /* wall-clock microseconds; earlier than what is stored counts as "now" there */
 };
@@ -39,7 +40,13 @@ struct ty_observation {
 /* What the machine needs of the spec. */
 struct ty_job_rules {
     int64_t timeout_us; /* 0 = none */
+    /* The gateway itself stops a run with this many replica restarts in one attempt (retry_limit_exceeded); 0 = the
+     * executor keeps the limit. For runs whose restarts the operator does not count: `exit_code`, max_retries + 1. */
+    int32_t restart_limit;
 };
+
+/* The status of a job that has just been submitted: queued, or suspended when it asks to be. Sequence 1. */
+void ty_job_begin(bool suspended, struct ty_job_status *status_out);
 
 typedef enum {
     TY_STEP_CHANGED,  /* *next_out has sequence + 1: store it with one transition row */
@@ -48,7 +55,16 @@ typedef enum {
     TY_STEP_FORBIDDEN /* a user's action the state does not allow (409) */
 } ty_step_result;
 
-/* Decide. Terminal never changes (only run_active may fall); sequence grows by exactly one with TY_STEP_CHANGED;
+/* Decide. What the table says beyond DESIGN 4:
+ *   - DEADLINE on a live run gives `cancelling` with cause deadline_exceeded (the run is being stopped); the word that it
+ *     has stopped gives `failed` with that cause. In `cancelling` the cause is always the reason of the stop.
+ *   - A result that came first wins: SUCCEEDED or FAILED while cancelling, suspended or queued again (a run that had not
+ *     stopped yet) ends the job with that result.
+ *   - GONE or STOPPED that nobody asked for gives `lost` (object_deleted): never started again by itself.
+ *   - SUSPEND of a suspended job, RESUME of a job that is queued or runs, CANCEL of a cancelling or cancelled one are
+ *     IGNORED (the job is where the user wants it); against `cancelling` or a terminal state they are FORBIDDEN.
+ *   - START_FAILED ends the job but keeps run_active, so that ty_job_plan asks the executor to stop what may be there.
+ * Terminal never changes (only run_active may fall); sequence grows by exactly one with TY_STEP_CHANGED;
  * an observation of another attempt than the current one is ignored. *next_out is written for CHANGED and TOUCHED. */
 ty_step_result ty_job_step(const struct ty_job_status *now, const struct ty_observation *seen,
                            const struct ty_job_rules *rules, struct ty_job_status *next_out);
