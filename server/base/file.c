@@ -165,7 +165,8 @@ ty_status ty_open_beneath(int root_fd, const char *path, int flags, bool no_link
                           struct ty_error *err)
 {
     struct open_how how = {
-        .flags = (unsigned)(flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+        /* openat2 refuses O_PATH with flags that could only matter to a real open */
+        .flags = (unsigned)(flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY)),
         .mode = flags & O_CREAT ? 0600 : 0,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (no_links ? RESOLVE_NO_SYMLINKS : 0),
     };
