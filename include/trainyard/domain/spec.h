@@ -13,7 +13,16 @@ typedef enum { TY_BACKEND_NCCL, TY_BACKEND_GLOO, TY_BACKEND_MPI } ty_backend;
 typedef enum { TY_RESTART_ON_FAILURE, TY_RESTART_NEVER, TY_RESTART_ALWAYS, TY_RESTART_EXIT_CODE } ty_restart;
 typedef enum { TY_CLEAN_RUNNING, TY_CLEAN_NONE, TY_CLEAN_ALL } ty_clean_pods;
 typedef enum { TY_PARAMETERS_BOTH, TY_PARAMETERS_FLAGS, TY_PARAMETERS_ENV } ty_parameter_style;
-typedef enum { TY_READ_WRITE_ONCE, TY_READ_WRITE_MANY, TY_READ_ONLY_MANY } ty_access_mode;
+typedef enum { TY_READ_WRITE_ONCE, TY_READ_WRITE_MANY, TY_READ_ONLY_MANY, TY_READ_WRITE_ONCE_POD } ty_access_mode;
+
+/* Where the script and `files` lie inside the containers, read-only: the script can import the files beside it. */
+#define TY_SCRIPTS_MOUNT "/trainyard/scripts"
+
+enum {
+    TY_CONFIG_MAP_MAX = 1024 * 1024, /* keys and values of script, files and parameters together */
+    TY_CLAIM_NAME = 254,
+    TY_MOUNT_PATH = 256
+};
 
 struct ty_pair {
     char *name;
@@ -28,12 +37,14 @@ struct ty_pairs {
 /* A file put into every replica through a ConfigMap; `bytes` may hold anything, NUL included. */
 struct ty_spec_file {
     char *name; /* relative path below the scripts folder, as the user wrote it */
+    char *key;  /* its key in the ConfigMap: the name where that is a legal key, else "file.<n>" */
     char *bytes;
     size_t len;
 };
 
 struct ty_spec_volume {
-    char *claim; /* claim name; for `create` the name the gateway gave or the user chose */
+    char *claim;  /* NULL: the job's own claim, "<object name>-<suffix>"; see ty_spec_volume_claim */
+    char *suffix; /* NULL unless the claim is the job's own: "output", "volume-0"… */
     char *mount_path;
     char *sub_path; /* NULL = the root of the claim */
     bool read_only;
@@ -53,6 +64,8 @@ struct ty_resources {
     int64_t memory_bytes;       /* of the limit, else the request; 0 = unset */
     char *shared_memory;        /* size of /dev/shm, never NULL after parsing */
     int64_t shared_memory_bytes;
+    char *storage; /* ephemeral; NULL = unset */
+    char *storage_limit;
     int32_t gpus;
 };
 
@@ -72,7 +85,7 @@ struct ty_job_spec {
     char *name;
     char *description; /* NULL = none */
     struct ty_pairs labels;
-    char *script_name; /* "train.py" unless given; NULL when `command` is used */
+    char *script_name; /* "train.py" unless given; NULL when `command` is used; its ConfigMap key too */
     char *script;      /* NULL when `command` is used */
     size_t script_len;
     char **command;
@@ -89,11 +102,14 @@ struct ty_job_spec {
     int32_t replicas; /* total */
     struct ty_spec_role master;
     struct ty_spec_role worker;
+    /* For reading results use ty_job_spec_output and ty_job_spec_checkpoints, which resolve these. */
     char *output_claim;     /* NULL = the gateway's own per-job claim */
     char *output_path;      /* mount path, "/output" by default */
     char *checkpoint_claim; /* NULL = checkpoints live below the output mount */
     char *checkpoint_mount; /* "/checkpoints" by default; the output mount without a claim of its own */
     char *checkpoint_path;  /* below that mount, "" = its root */
+    size_t output_volume;     /* index in master.volumes */
+    size_t checkpoint_volume; /* index in master.volumes of the mount that holds the checkpoints */
     bool checkpoint_resume;
     int32_t checkpoint_keep_last; /* 0 = keep all */
     ty_restart restart;
@@ -102,7 +118,7 @@ struct ty_job_spec {
     int64_t keep_seconds;    /* -1 = the server's default retention */
     ty_clean_pods clean_pods;
     bool suspended;
-    int32_t priority; /* -100..100, default 0, higher first */
+    int32_t priority; /* -1000..1000, default 0, higher first */
 };
 
 /* Read a body that has passed the contract's schema. Every rule the schema cannot state is judged here and noted in
@@ -114,6 +130,22 @@ struct ty_job_spec {
 ty_status ty_job_spec_parse(const json_t *body, struct ty_job_spec **spec_out, struct ty_faults *faults,
                             struct ty_error *err) TY_MUST_CHECK;
 void ty_job_spec_destroy(struct ty_job_spec *spec); /* takes NULL */
+
+/* The claim of a mount: its name, or "<object name>-<suffix>" of the job's own claims. */
+void ty_spec_volume_claim(const struct ty_spec_volume *volume, const char *object_name, char out[TY_CLAIM_NAME]);
+
+/* A folder of results: `path` below the root of `claim` ("" = the root) is seen by the containers as `mount`. */
+struct ty_spec_folder {
+    char claim[TY_CLAIM_NAME];
+    char path[2 * TY_MOUNT_PATH];
+    char mount[2 * TY_MOUNT_PATH];
+};
+/* Artefacts: TRAINYARD_OUTPUT_DIR. */
+void ty_job_spec_output(const struct ty_job_spec *spec, const char *object_name, struct ty_spec_folder *folder_out);
+/* Checkpoints: TRAINYARD_CHECKPOINT_DIR. Without `checkpoints` the folder "checkpoints" of the output volume, which is
+ * mounted at /checkpoints as well. */
+void ty_job_spec_checkpoints(const struct ty_job_spec *spec, const char *object_name,
+                             struct ty_spec_folder *folder_out);
 
 /* What usually goes wrong, for `warnings[]` of the answer. */
 struct ty_warning {
