@@ -1,0 +1,35 @@
+/* What the contract looks like to clients: the document itself and the pages made from it when the
+ * gateway was built. Everything is static and ready to send. */
+#ifndef TRAINYARD_CONTRACT_DOCUMENTS_H
+#define TRAINYARD_CONTRACT_DOCUMENTS_H
+
+#include "trainyard/base/buf.h"
+
+struct ty_document {
+    const char *media_type; /* "application/json", "text/html; charset=utf-8", "text/css; …" */
+    const char *bytes;      /* not NUL-ended */
+    size_t len;
+    const char *etag; /* strong, quotes included; changes with every byte */
+};
+
+/* GET /openapi.json, compact; what ty_contract_create takes. */
+const struct ty_document *ty_contract_document(void);
+
+/* GET /docs: one page without scripts. Needs "default-src 'none'; style-src 'self'". */
+const struct ty_document *ty_contract_docs(void);
+
+/* GET /docs/style.css, linked from both pages. */
+const struct ty_document *ty_contract_style(void);
+
+/* GET /docs/errors: the catalogue of problem codes as a page in the same manner, one heading with
+ * the code as its id for each row. Failures are sticky in `page`. */
+struct ty_document_problem {
+    const char *code;
+    int status;
+    const char *title;
+    const char *meaning;
+};
+void ty_contract_errors_page(struct ty_buf *page, const struct ty_document_problem *rows,
+                             size_t count);
+
+#endif
