@@ -90,7 +90,7 @@ static struct civil civil_of(int64_t wall_us)
 {
     struct civil civil;
     int64_t seconds = floor_divide(wall_us, SECOND_US);
-    int64_t micros = wall_us - seconds * SECOND_US;
+    int64_t micros = (wall_us % SECOND_US + SECOND_US) % SECOND_US;
     int64_t days;
     int rest;
 

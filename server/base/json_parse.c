@@ -47,27 +47,31 @@ static void skip_string(struct scan *scan)
     }
     if (scan->at < scan->len)
         step(scan);
-    scan->last = '"';
 }
 
-static ty_status count_byte(struct scan *scan, struct ty_error *err)
+/* Count the value that starts, or will start, at a byte outside of strings: one after every comma
+ * and one after an opening bracket that is not closed at once. */
+static ty_status count_byte(struct scan *scan, char c, struct ty_error *err)
 {
-    char c = scan->bytes[scan->at];
+    bool closes = c == ']' || c == '}';
 
-    if (c == ',') {
+    if (c == ',' || (!closes && (scan->last == '[' || scan->last == '{')))
         scan->values++;
-    } else if (c == '[' || c == '{') {
-        if (++scan->depth > TY_JSON_DEPTH)
-            return fail_at(scan, "json_depth", "nested deeper than 32 levels", err);
-        scan->values++;
-    } else if (c == ']' || c == '}') {
-        scan->depth--;
-        if (scan->last == '[' || scan->last == '{')
-            scan->values--;
-    }
     if (scan->values > TY_JSON_MEMBERS)
         return fail_at(scan, "json_members", "more than 100000 values", err);
+    if (c == '[' || c == '{')
+        scan->depth++;
+    else if (closes)
+        scan->depth--;
+    if (scan->depth > TY_JSON_DEPTH)
+        return fail_at(scan, "json_depth", "nested deeper than 32 levels", err);
+    scan->last = c;
     return TY_OK;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 static ty_status check_limits(const char *bytes, size_t len, struct ty_error *err)
@@ -76,18 +80,16 @@ static ty_status check_limits(const char *bytes, size_t len, struct ty_error *er
 
     while (scan.at < len) {
         char c = bytes[scan.at];
-        ty_status status;
+        ty_status status = is_blank(c) ? TY_OK : count_byte(&scan, c, err);
 
-        if (c == '"') {
-            skip_string(&scan);
-            continue;
-        }
-        status = count_byte(&scan, err);
         if (status)
             return status;
-        if (c != ' ' && c != '\t' && c != '\n' && c != '\r')
-            scan.last = c;
-        step(&scan);
+        if (c == '\0') /* jansson takes it for the end of the text */
+            return fail_at(&scan, "json_syntax", "a NUL byte", err);
+        if (c == '"')
+            skip_string(&scan);
+        else
+            step(&scan);
     }
     if (scan.last == '\0')
         return ty_fail_code(err, TY_INVALID, "json_empty", "there is no JSON value");
@@ -114,7 +116,8 @@ static ty_status fail_from_jansson(const json_error_t *error, struct ty_error *e
 {
     enum json_error_code cause = json_error_code(error);
 
-    if (cause == json_error_out_of_memory)
+    /* jansson leaves the text empty where it fails to allocate a key. */
+    if (cause == json_error_out_of_memory || error->text[0] == '\0')
         return ty_fail(err, TY_NO_MEMORY, "no memory to parse JSON");
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         if (faults[i].cause == cause)

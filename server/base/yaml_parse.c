@@ -23,6 +23,8 @@ struct anchor {
 };
 
 struct reader {
+    const char *bytes;
+    size_t len;
     yaml_parser_t parser;
     yaml_event_t event;     /* the current one; deleted by the next read */
     struct ty_map *anchors; /* the latest of each name; borrowed from the list */
@@ -51,6 +53,22 @@ static ty_status fail_no_memory(const struct reader *reader)
     return ty_fail(reader->err, TY_NO_MEMORY, "no memory to parse YAML");
 }
 
+/* libyaml's reader runs ahead of its scanner: its errors carry an offset and no mark. */
+static yaml_mark_t mark_of(const struct reader *reader, size_t offset)
+{
+    yaml_mark_t mark = {0};
+
+    for (size_t at = 0; at < offset && at < reader->len; at++) {
+        if (reader->bytes[at] == '\n') {
+            mark.line++;
+            mark.column = 0;
+        } else if (((unsigned char)reader->bytes[at] & 0xc0) != 0x80) {
+            mark.column++;
+        }
+    }
+    return mark;
+}
+
 static ty_status next_event(struct reader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;
@@ -62,23 +80,34 @@ static ty_status next_event(struct reader *reader)
     case YAML_MEMORY_ERROR:
         return fail_no_memory(reader);
     case YAML_READER_ERROR:
-        /* Reader errors carry an offset and no mark. */
-        return ty_fail(reader->err, TY_INVALID, "line %zu, column %zu: %s", parser->mark.line + 1,
-                       parser->mark.column + 1, "a character that YAML does not allow");
+        return fail_at(reader, mark_of(reader, parser->problem_offset),
+                       "a character that YAML does not allow");
     default:
         return fail_at(reader, parser->problem_mark,
                        parser->problem ? parser->problem : "not YAML");
     }
 }
 
-static ty_status count_node(struct reader *reader, size_t text)
+static ty_status count_text(struct reader *reader, size_t text)
 {
-    if (++reader->nodes > NODES_MAX)
-        return fail_here(reader, "more than 100000 values, aliases counted");
     if (text > TEXT_MAX - reader->text)
         return fail_here(reader, "more than 16 MiB of text, aliases counted");
     reader->text += text;
     return TY_OK;
+}
+
+static ty_status count_node(struct reader *reader, size_t text)
+{
+    if (++reader->nodes > NODES_MAX)
+        return fail_here(reader, "more than 100000 values, aliases counted");
+    return count_text(reader, text);
+}
+
+static ty_status enter(struct reader *reader)
+{
+    if (++reader->depth > DEPTH_MAX)
+        return fail_here(reader, "nested deeper than 64 levels");
+    return count_node(reader, 0);
 }
 
 /* Aliases. */
@@ -115,11 +144,12 @@ static ty_status copy_object(struct reader *reader, const json_t *node, json_t *
 
     for (void *at = json_object_iter(original); at; at = json_object_iter_next(original, at)) {
         json_t *value;
-        ty_status status = copy_node(reader, json_object_iter_value(at), &value);
+        ty_status status = count_text(reader, json_object_iter_key_len(at));
 
+        if (!status)
+            status = copy_node(reader, json_object_iter_value(at), &value);
         if (status)
             return status;
-        reader->text += json_object_iter_key_len(at);
         if (json_object_set_new_nocheck(copy, json_object_iter_key(at), value))
             return fail_no_memory(reader);
     }
@@ -140,24 +170,25 @@ static ty_status copy_array(struct reader *reader, const json_t *node, json_t *c
     return TY_OK;
 }
 
-/* A copy, so that no two places of the result share a value; its depth is bounded by that of the
- * original. */
+/* A copy, so that no two places of the result share a value. */
 static ty_status copy_node(struct reader *reader, const json_t *node, json_t **json_out)
 {
-    ty_status status = count_node(reader, json_string_length(node));
+    bool scalar = !json_is_object(node) && !json_is_array(node);
+    ty_status status = scalar ? count_node(reader, json_string_length(node)) : enter(reader);
     ty_auto_json copy = NULL;
 
     if (status)
         return status;
-    copy = json_copy((json_t *)(uintptr_t)node);
+    if (scalar)
+        copy = json_copy((json_t *)(uintptr_t)node);
+    else
+        copy = json_is_object(node) ? json_object() : json_array();
     if (!copy)
         return fail_no_memory(reader);
-    if (json_is_object(node)) {
-        json_object_clear(copy);
-        status = copy_object(reader, node, copy);
-    } else if (json_is_array(node)) {
-        json_array_clear(copy);
-        status = copy_array(reader, node, copy);
+    if (!scalar) {
+        status =
+            json_is_object(node) ? copy_object(reader, node, copy) : copy_array(reader, node, copy);
+        reader->depth--;
     }
     if (status)
         return status;
@@ -307,13 +338,11 @@ static ty_status read_scalar(struct reader *reader, json_t **json_out)
 
 /* Collections. */
 
-static ty_status enter(struct reader *reader, const yaml_char_t *tag, const char *expected)
+static ty_status enter_tagged(struct reader *reader, const yaml_char_t *tag, const char *expected)
 {
-    if (++reader->depth > DEPTH_MAX)
-        return fail_here(reader, "nested deeper than 64 levels");
     if (tag && !ty_str_equal((const char *)tag, "!") && !ty_str_equal((const char *)tag, expected))
         return fail_here(reader, "a tag that is not supported");
-    return count_node(reader, 0);
+    return enter(reader);
 }
 
 static ty_status read_items(struct reader *reader, json_t *array)
@@ -338,7 +367,7 @@ static ty_status read_sequence(struct reader *reader, json_t **json_out)
 {
     struct anchor *anchor = NULL;
     ty_auto_json array = NULL;
-    ty_status status = enter(reader, reader->event.data.sequence_start.tag, TAG "seq");
+    ty_status status = enter_tagged(reader, reader->event.data.sequence_start.tag, TAG "seq");
 
     if (!status)
         status = add_anchor(reader, reader->event.data.sequence_start.anchor, &anchor);
@@ -400,7 +429,7 @@ static ty_status read_mapping(struct reader *reader, json_t **json_out)
 {
     struct anchor *anchor = NULL;
     ty_auto_json object = NULL;
-    ty_status status = enter(reader, reader->event.data.mapping_start.tag, TAG "map");
+    ty_status status = enter_tagged(reader, reader->event.data.mapping_start.tag, TAG "map");
 
     if (!status)
         status = add_anchor(reader, reader->event.data.mapping_start.anchor, &anchor);
@@ -491,7 +520,7 @@ static ty_status read_stream(struct reader *reader, size_t max, json_t *document
 ty_status ty_yaml_parse_stream(const char *bytes, size_t len, size_t max, json_t **array_out,
                                struct ty_error *err)
 {
-    struct reader reader = {.err = err};
+    struct reader reader = {.bytes = bytes, .len = len, .err = err};
     ty_auto_json documents = json_array();
     ty_status status;
 
