@@ -10,6 +10,7 @@
 #include "trainyard/store/jobs.h"
 
 struct ty_engine;
+struct commit_letter;
 
 /* All borrowed for the engine's life. Time, randomness and I/O are arguments, so the simulation can drive it. */
 struct ty_engine_options {
@@ -24,14 +25,17 @@ struct ty_engine_options {
     const char *data_folder;  /* logs of removed jobs are deleted below it; NULL = none */
 };
 
+/* Order of shutting down: stop the engine, destroy the executor, close the store (which finishes what is queued),
+ * destroy the engine. */
+
 /* Load the live jobs. */
 ty_status ty_engine_create(const struct ty_engine_options *options, struct ty_engine **engine_out,
                            struct ty_error *err) TY_MUST_CHECK;
 
 /* Run ty_engine_step on a thread of its own, woken by pokes and timers, until stopped. */
 ty_status ty_engine_start(struct ty_engine *engine, struct ty_error *err) TY_MUST_CHECK;
-void ty_engine_stop(struct ty_engine *engine);    /* joins; runs go on */
-void ty_engine_destroy(struct ty_engine *engine); /* takes NULL */
+void ty_engine_stop(struct ty_engine *engine);    /* joins, gives back its reader, takes no more work; runs go on */
+void ty_engine_destroy(struct ty_engine *engine); /* stops first; waits for its writes; takes NULL */
 
 /* One turn at wall time `now`: take in what was committed, admit, apply, stop, fire timers. Returns the wall time of
  * the next timer (0 = none). Called by the thread, or directly in the simulation. */
@@ -41,7 +45,9 @@ int64_t ty_engine_step(struct ty_engine *engine, int64_t now);
 struct ty_submit {
     struct ty_write write; /* the engine's; do not touch */
     struct ty_engine *engine;
+    struct commit_letter *letter;
     struct ty_job_insert insert; /* record and spec; texts live until `answered` */
+    bool suspended;              /* wait for resume before the first start */
     struct ty_quota quota;
     /* Idempotency (H6): NULL key = none. */
     const char *idempotency_key;
@@ -56,7 +62,8 @@ struct ty_submit {
     void (*answered)(struct ty_submit *submit, ty_status status, const struct ty_error *err);
     void *context;
 };
-/* Fill the first status of record (queued or suspended) and hand it to the store. On failure `answered` is not called. */
+/* Fill the first status of the record (queued or suspended) and hand it to the store. On failure `answered` is not called.
+ * TY_UNAVAILABLE (codes "overloaded", "write_queue_full"), TY_STORAGE_FULL, TY_NO_MEMORY. */
 ty_status ty_engine_submit(struct ty_engine *engine, struct ty_submit *submit, struct ty_error *err) TY_MUST_CHECK;
 
 /* The same for many jobs in one commit: each is judged alone; `answered` is called for each. */
@@ -73,6 +80,7 @@ ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *jo
  * With `force` a live job is cancelled and removed when it has ended: *pending_out is true then. */
 ty_status ty_engine_delete(struct ty_engine *engine, int64_t tenant, const char *job_id, bool force,
                            int64_t if_revision, bool *pending_out, struct ty_error *err) TY_MUST_CHECK;
+/* The wish to remove a job later is not stored: after a crash in between the job is cancelled but stays. */
 
 /* 1 = next to be admitted; 0 = not queued. */
 int64_t ty_engine_queue_position(struct ty_engine *engine, const char *job_id);

@@ -79,6 +79,11 @@ struct ty_executor_ops {
     /* Forget a run that is over and remove what it left (claims of the user stay). Repeating is harmless. */
     ty_status (*remove)(struct ty_executor *executor, const struct ty_run_ref *run, struct ty_error *err);
 
+    /* Say by an observation how a run stands: GONE when there is no such run. Asked once for each run that the gateway
+     * finds in its records when it starts, because nobody else would tell of one that vanished meanwhile. NULL when
+     * `start` tells of those by itself. TY_UNAVAILABLE: asked again later. */
+    ty_status (*check)(struct ty_executor *executor, const struct ty_run_ref *run, struct ty_error *err);
+
     struct ty_capacity (*capacity)(struct ty_executor *executor);
 
     /* A descriptor of the root of a claim, for reading files beneath it. TY_NOT_FOUND, TY_UNSUPPORTED. */

@@ -1,0 +1,164 @@
+/* A user's actions on one job. Each is one observation judged by the machine inside a transaction,
+ * and the caller waits for its commit; what follows from it the engine finds in the committed job.
+ */
+#include "state.h"
+
+#include "trainyard/base/str.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct act {
+    struct ty_write write;
+    struct ty_engine *engine;
+    struct commit_letter *letter; /* owned until it is posted */
+    int64_t tenant;
+    const char *job_id;
+    int64_t if_revision;
+    struct ty_observation observation;
+    bool changed;
+};
+
+static ty_status forbidden(const struct ty_job_record *record, struct ty_error *err)
+{
+    const char *state = ty_job_state_name(record->status.state);
+    if (ty_job_terminal(record->status.state))
+        return ty_fail_code(err, TY_CONFLICT, "job_finished", "the job has ended (%s)", state);
+    return ty_fail_code(err, TY_CONFLICT, "invalid_transition", "not while the job is %s", state);
+}
+
+static ty_status check_revision(int64_t if_revision, int64_t revision, struct ty_error *err)
+{
+    if (if_revision > 0 && if_revision != revision)
+        return ty_fail(err, TY_PRECONDITION, "the job has changed since");
+    return TY_OK;
+}
+
+static ty_status apply_act(struct ty_writer *writer, struct ty_write *write, struct ty_error *err)
+{
+    struct act *act = (struct act *)write;
+    struct ty_job_record record;
+    ty_status status = ty_jobs_find(writer, act->tenant, act->job_id, &record, err);
+    if (status == TY_OK)
+        status = check_revision(act->if_revision, record.revision, err);
+    if (status != TY_OK)
+        return status;
+
+    const struct ty_job_rules rules = {.timeout_us = record.timeout_seconds * 1000000};
+    struct ty_job_status next;
+    ty_step_result result = ty_job_step(&record.status, &act->observation, &rules, &next);
+    if (result == TY_STEP_FORBIDDEN)
+        return forbidden(&record, err);
+    act->changed = result == TY_STEP_CHANGED || result == TY_STEP_TOUCHED;
+    if (act->changed)
+        status = ty_jobs_save_step(writer, &record, result, &next, NULL, err);
+    if (status == TY_OK)
+        job_facts_take(&act->letter->facts, &record);
+    return status;
+}
+
+static void act_done(struct ty_write *write, ty_status status, const struct ty_error *err)
+{
+    struct act *act = (struct act *)write;
+    struct commit_letter *letter = act->letter;
+    (void)err;
+    if (status != TY_OK || !act->changed)
+        return;
+    act->letter = NULL;
+    letter->letter.kind = LETTER_COMMIT;
+    ty_str_copy(letter->letter.id, sizeof(letter->letter.id), letter->facts.id);
+    ty_hub_changed(act->engine->options.hub, letter->facts.id, letter->facts.revision,
+                   ty_job_terminal(letter->facts.status.state), false);
+    inbox_post(&act->engine->inbox, &letter->letter);
+}
+
+ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *job_id,
+                        ty_seen_kind kind, const char *message, int64_t if_revision,
+                        struct ty_error *err)
+{
+    ty_status status = inbox_check(&engine->inbox, err);
+    if (status != TY_OK)
+        return status;
+    struct act act = {
+        .write = {.apply = apply_act, .done = act_done                      },
+        .engine = engine,
+        .letter = calloc(1, sizeof(*act.letter)),
+        .tenant = tenant,
+        .job_id = job_id,
+        .if_revision = if_revision,
+        .observation = {.kind = kind,       .at = ty_now_us(engine->options.clock)}
+    };
+    if (!act.letter)
+        return ty_fail(err, TY_NO_MEMORY, "no memory to act on a job");
+    ty_str_copy(act.observation.message, sizeof(act.observation.message), message ? message : "");
+    atomic_fetch_add(&engine->writes_in_flight, 1);
+    status = ty_store_write_wait(engine->options.store, &act.write, err);
+    atomic_fetch_sub(&engine->writes_in_flight, 1);
+    free(act.letter);
+    return status;
+}
+
+/* --- removing --- */
+static bool take_facts(void *context, const struct ty_job_record *record)
+{
+    job_facts_take(context, record);
+    return true;
+}
+
+ty_status act_read_facts(struct ty_engine *engine, int64_t tenant, const char *job_id,
+                         struct job_facts *facts_out, struct ty_error *err)
+{
+    struct ty_reader *reader = NULL;
+    ty_status status = ty_reader_open(engine->options.store, &reader, err);
+    if (status != TY_OK)
+        return status;
+    status = ty_jobs_get(reader, tenant, job_id, take_facts, facts_out, err);
+    ty_reader_close(reader);
+    return status;
+}
+
+/* Cancel it and leave word to remove it when it has ended. */
+static ty_status remove_later(struct ty_engine *engine, const struct job_facts *facts,
+                              int64_t if_revision, struct ty_error *err)
+{
+    struct letter *wish = calloc(1, sizeof(*wish));
+    if (!wish)
+        return ty_fail(err, TY_NO_MEMORY, "no memory to remove a job");
+    wish->kind = LETTER_WISH;
+    ty_str_copy(wish->id, sizeof(wish->id), facts->id);
+    ty_status status = TY_OK;
+    if (!ty_job_terminal(facts->status.state))
+        status = ty_engine_act(engine, facts->tenant, facts->id, TY_SEEN_CANCEL, "to be removed",
+                               if_revision, err);
+    /* Ended by itself meanwhile, or is being stopped for another reason: the wish holds. */
+    if (status != TY_OK && status != TY_CONFLICT) {
+        free(wish);
+        return status;
+    }
+    inbox_post(&engine->inbox, wish);
+    return TY_OK;
+}
+
+ty_status ty_engine_delete(struct ty_engine *engine, int64_t tenant, const char *job_id, bool force,
+                           int64_t if_revision, bool *pending_out, struct ty_error *err)
+{
+    struct job_facts facts;
+    ty_status status = inbox_check(&engine->inbox, err);
+    if (status == TY_OK)
+        status = act_read_facts(engine, tenant, job_id, &facts, err);
+    if (status == TY_OK)
+        status = check_revision(if_revision, facts.revision, err);
+    if (status != TY_OK)
+        return status;
+
+    bool over = live_is_over(&facts);
+    if (!over && !force)
+        return ty_fail_code(err, TY_CONFLICT, "job_active",
+                            "the job is %s; cancel it first or remove it with force",
+                            ty_job_state_name(facts.status.state));
+    status = over ? removal_run(engine, &facts, if_revision, err)
+                  : remove_later(engine, &facts, if_revision, err);
+    if (status == TY_OK)
+        *pending_out = !over;
+    return status;
+}

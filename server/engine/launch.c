@@ -1,0 +1,153 @@
+/* From the stored spec to a run: read, parse, find the checkpoint to go on from, render, apply.
+ * Everything is made anew from what is stored each time, so that a repeat after a crash applies the
+ * same objects. */
+#include "state.h"
+
+#include "trainyard/base/json.h"
+#include "trainyard/base/scope.h"
+#include "trainyard/base/str.h"
+#include "trainyard/logs/files.h"
+
+enum { SPEC_MAX = 16 * 1024 * 1024 };
+
+static void destroy_spec(struct ty_job_spec **spec)
+{
+    ty_job_spec_destroy(*spec);
+}
+
+#define auto_spec     __attribute__((cleanup(destroy_spec))) struct ty_job_spec *
+#define auto_manifest __attribute__((cleanup(ty_manifest_done))) struct ty_manifest
+
+/* The first fault says what the whole refusal is about. */
+static ty_status refuse_by_faults(const struct ty_faults *faults, struct ty_error *err)
+{
+    if (!ty_faults_any(faults))
+        return ty_wrap(err, "the stored spec");
+    const struct ty_fault *fault = &faults->items[0];
+    return ty_fail_code(err, TY_REFUSED, "spec_rejected", "%s: %s", fault->where, fault->detail);
+}
+
+static ty_status read_spec(struct ty_engine *engine, const struct live_job *job,
+                           struct ty_job_spec **spec_out, struct ty_error *err)
+{
+    ty_auto_buf text;
+    ty_buf_init(&text, SPEC_MAX);
+    ty_status status = ty_jobs_spec(engine->reader, job->facts.row, &text, err);
+    if (status != TY_OK)
+        return ty_wrap(err, "read the spec");
+
+    ty_auto_json body = NULL;
+    status = ty_json_parse(text.data ? text.data : "", text.len, &body, err);
+    if (status != TY_OK)
+        return ty_wrap(err, "the stored spec");
+    ty_auto_free struct ty_faults *faults = calloc(1, sizeof(*faults));
+    if (!faults)
+        return ty_fail(err, TY_NO_MEMORY, "no memory to read a spec");
+    ty_faults_init(faults);
+    status = ty_job_spec_parse(body, spec_out, faults, err);
+    return status == TY_REFUSED ? refuse_by_faults(faults, err) : status;
+}
+
+static void keep_rules(struct live_job *job, const struct ty_job_spec *spec)
+{
+    job->restart_limit = spec->restart == TY_RESTART_EXIT_CODE ? spec->max_retries + 1 : 0;
+    job->rules_known = true;
+}
+
+ty_status launch_read_rules(struct ty_engine *engine, struct live_job *job, struct ty_error *err)
+{
+    auto_spec spec = NULL;
+    ty_status status = read_spec(engine, job, &spec, err);
+    if (status == TY_OK)
+        keep_rules(job, spec);
+    return status;
+}
+
+/* The claim the checkpoints lie in: their own, the output's, or the one the gateway makes for the
+ * job. */
+static void checkpoint_claim(const struct ty_job_spec *spec, const struct live_job *job,
+                             struct ty_buf *claim)
+{
+    if (spec->checkpoint_claim)
+        ty_buf_adds(claim, spec->checkpoint_claim);
+    else if (spec->output_claim)
+        ty_buf_adds(claim, spec->output_claim);
+    else
+        ty_buf_addf(claim, "%s-output", job->facts.object_name);
+}
+
+/* The newest complete checkpoint as a path inside the containers; an empty buffer when there is
+ * none (or no claim yet). What cannot be read at this time is tried again rather than passed over:
+ * starting afresh would lose work. */
+static ty_status find_checkpoint(struct ty_engine *engine, const struct live_job *job,
+                                 const struct ty_job_spec *spec, struct ty_buf *path,
+                                 struct ty_error *err)
+{
+    struct ty_executor *executor = engine->options.executor;
+    ty_auto_buf claim;
+    ty_buf_init(&claim, 512);
+    checkpoint_claim(spec, job, &claim);
+    ty_status status = ty_buf_check(&claim, "the claim's name", err);
+    if (status != TY_OK)
+        return status;
+
+    ty_auto_fd root = -1;
+    status = executor->ops->open_claim(executor, job->facts.namespace, claim.data, &root, err);
+    if (status == TY_NOT_FOUND || status == TY_UNSUPPORTED)
+        return TY_OK;
+    if (status != TY_OK)
+        return status;
+    ty_auto_checkpoint_list list = {0};
+    struct ty_file_query query = {.folder = spec->checkpoint_path, .limit = 1};
+    status = ty_checkpoints_list(root, &query, &list, err);
+    if (status != TY_OK || !list.latest)
+        return status;
+    ty_buf_addf(path, "%s/%s", spec->checkpoint_mount, list.latest);
+    return ty_buf_check(path, "the checkpoint's path", err);
+}
+
+static ty_status render_job(struct ty_engine *engine, const struct ty_render_input *input,
+                            struct ty_manifest *manifest_out, struct ty_error *err)
+{
+    ty_auto_free struct ty_faults *faults = calloc(1, sizeof(*faults));
+    if (!faults)
+        return ty_fail(err, TY_NO_MEMORY, "no memory to render a job");
+    ty_faults_init(faults);
+    ty_status status = engine->options.renderer->render(input, manifest_out, faults, err);
+    return status == TY_REFUSED ? refuse_by_faults(faults, err) : status;
+}
+
+ty_status launch_job(struct ty_engine *engine, struct live_job *job, struct ty_error *err)
+{
+    auto_spec spec = NULL;
+    ty_status status = read_spec(engine, job, &spec, err);
+    if (status != TY_OK)
+        return status;
+    keep_rules(job, spec);
+
+    ty_auto_buf resume;
+    ty_buf_init(&resume, TY_FILE_PATH_MAX + 1024);
+    if (spec->checkpoint_resume) {
+        status = find_checkpoint(engine, job, spec, &resume, err);
+        if (status != TY_OK)
+            return ty_wrap(err, "look for a checkpoint");
+    }
+    struct ty_render_input input = {.spec = spec,
+                                    .job_id = job->facts.id,
+                                    .object_name = job->facts.object_name,
+                                    .namespace = job->facts.namespace,
+                                    .tenant = job->facts.tenant_name,
+                                    .resume_from = resume.len > 0 ? resume.data : NULL};
+    auto_manifest manifest = {0};
+    status = render_job(engine, &input, &manifest, err);
+    if (status != TY_OK)
+        return status;
+    struct ty_run run = {.job_id = job->facts.id,
+                         .namespace = job->facts.namespace,
+                         .object_name = job->facts.object_name,
+                         .attempt = job->facts.status.attempt,
+                         .spec = spec,
+                         .manifest = &manifest};
+    struct ty_executor *executor = engine->options.executor;
+    return executor->ops->apply(executor, &run, err);
+}

@@ -1,0 +1,138 @@
+#include "state.h"
+
+#include <stdlib.h>
+
+struct live_job *live_find(struct ty_engine *engine, const char *id)
+{
+    return ty_map_get(engine->jobs, id);
+}
+
+void live_mark(struct ty_engine *engine, struct live_job *job)
+{
+    if (job->dirty)
+        return;
+    job->dirty = true;
+    job->dirty_next = NULL;
+    *engine->dirty_last = job;
+    engine->dirty_last = &job->dirty_next;
+}
+
+void live_wake_at(struct ty_engine *engine, struct live_job *job, int64_t due_ms)
+{
+    if (job->timer.due_ms == 0 || due_ms < job->timer.due_ms)
+        timers_set(&engine->timers, &job->timer, due_ms);
+}
+
+void live_hold(struct ty_engine *engine, struct live_job *job)
+{
+    if (job->holds)
+        return;
+    job->holds = true;
+    job->hold_previous = NULL;
+    job->hold_next = engine->holders;
+    if (engine->holders)
+        engine->holders->hold_previous = job;
+    engine->holders = job;
+    engine->use.jobs++;
+    engine->use.replicas += job->facts.replicas;
+    engine->use.gpus += job->facts.gpus;
+}
+
+void live_release(struct ty_engine *engine, struct live_job *job)
+{
+    if (!job->holds)
+        return;
+    job->holds = false;
+    *(job->hold_previous ? &job->hold_previous->hold_next : &engine->holders) = job->hold_next;
+    if (job->hold_next)
+        job->hold_next->hold_previous = job->hold_previous;
+    engine->use.jobs--;
+    engine->use.replicas -= job->facts.replicas;
+    engine->use.gpus -= job->facts.gpus;
+    engine->round_wanted = true; /* someone may fit now */
+}
+
+/* Whoever has a run, or is about to get one, holds what it needs. */
+void live_settle(struct ty_engine *engine, struct live_job *job)
+{
+    if (job->facts.status.run_active || job->admitting)
+        live_hold(engine, job);
+    else
+        live_release(engine, job);
+}
+
+static void count_state(struct ty_engine *engine, ty_job_state state, int64_t change)
+{
+    pthread_mutex_lock(&engine->view_lock);
+    engine->figures.live_jobs[state] += change;
+    pthread_mutex_unlock(&engine->view_lock);
+}
+
+static struct live_job *add_job(struct ty_engine *engine, const struct job_facts *facts)
+{
+    if (timers_reserve(&engine->timers, ty_map_count(engine->jobs) + 1) != TY_OK)
+        return NULL;
+    struct live_job *job = calloc(1, sizeof(*job));
+    if (!job)
+        return NULL;
+    job->facts = *facts;
+    job->pending_last = &job->pending;
+    job->timer.owner = job;
+
+    pthread_mutex_lock(&engine->view_lock);
+    ty_status status = ty_map_put(engine->jobs, facts->id, job);
+    if (status == TY_OK)
+        engine->figures.live_jobs[facts->status.state]++;
+    pthread_mutex_unlock(&engine->view_lock);
+    if (status == TY_OK)
+        return job;
+    free(job);
+    return NULL;
+}
+
+void live_remove(struct ty_engine *engine, struct live_job *job)
+{
+    line_leave(engine, job);
+    live_release(engine, job);
+    timers_set(&engine->timers, &job->timer, 0);
+    observe_drop_pending(job);
+    pthread_mutex_lock(&engine->view_lock);
+    engine->figures.live_jobs[job->facts.status.state]--;
+    ty_map_take(engine->jobs, job->facts.id);
+    pthread_mutex_unlock(&engine->view_lock);
+    free(job);
+}
+
+/* What was asked of the executor concerns one attempt and one wish of the user. */
+static void forget_calls(struct live_job *job, const struct ty_job_status *next)
+{
+    const struct ty_job_status *last = &job->facts.status;
+    if (next->attempt == last->attempt && next->state == last->state)
+        return;
+    job->stop_asked = false;
+    backoff_reset(&job->call_backoff);
+}
+
+ty_status live_take(struct ty_engine *engine, const struct job_facts *facts)
+{
+    struct live_job *job = live_find(engine, facts->id);
+    if (!job) {
+        if (live_is_over(facts))
+            return TY_OK;
+        job = add_job(engine, facts);
+        if (!job)
+            return TY_NO_MEMORY;
+    } else {
+        if (facts->status.state != job->facts.status.state) {
+            count_state(engine, job->facts.status.state, -1);
+            count_state(engine, facts->status.state, 1);
+        }
+        forget_calls(job, &facts->status);
+        job->facts = *facts;
+    }
+    if (facts->status.run_active)
+        job->admitting = false;
+    live_settle(engine, job);
+    live_mark(engine, job);
+    return TY_OK;
+}

@@ -1,0 +1,139 @@
+/* Removing a finished job, in an order that a crash at any point leaves whole: the executor forgets
+ * the run (harmless when repeated), the logs are set aside, the row goes in a commit, the logs go
+ * for good. If the commit fails the logs come back; after a crash the next start looks whether the
+ * row is there. */
+#include "state.h"
+
+#include "trainyard/base/str.h"
+
+#include <stdlib.h>
+
+struct removal {
+    struct ty_write write;
+    struct letter letter; /* how it comes back */
+    struct ty_engine *engine;
+    struct job_facts facts;
+    int64_t if_revision;
+    bool waited_for; /* by a caller's thread: nothing is posted */
+    ty_status status;
+};
+
+struct removal *removal_of(struct letter *letter)
+{
+    return (struct removal *)((char *)letter - offsetof(struct removal, letter));
+}
+
+void removal_destroy(struct removal *removal)
+{
+    free(removal);
+}
+
+static ty_status apply_removal(struct ty_writer *writer, struct ty_write *write,
+                               struct ty_error *err)
+{
+    struct removal *removal = (struct removal *)write;
+    struct ty_job_record record;
+    const char *id = removal->letter.id;
+    ty_status status = ty_jobs_find(writer, removal->facts.tenant, id, &record, err);
+    if (status != TY_OK)
+        return status;
+    if (removal->if_revision > 0 && removal->if_revision != record.revision)
+        return ty_fail(err, TY_PRECONDITION, "the job has changed since");
+    if (record.status.run_active)
+        return ty_fail_code(err, TY_CONFLICT, "job_active", "the job's run has not ended yet");
+    return ty_jobs_delete(writer, removal->facts.tenant, id, err);
+}
+
+static void removal_done(struct ty_write *write, ty_status status, const struct ty_error *err)
+{
+    struct removal *removal = (struct removal *)write;
+    struct ty_engine *engine = removal->engine;
+    (void)err;
+    removal->status = status;
+    if (status == TY_OK)
+        ty_hub_changed(engine->options.hub, removal->letter.id, removal->facts.revision + 1, true,
+                       true);
+    if (removal->waited_for)
+        return;
+    inbox_post(&engine->inbox, &removal->letter);
+    atomic_fetch_sub(&engine->writes_in_flight, 1);
+}
+
+static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts,
+                         struct removal **removal_out, struct ty_error *err)
+{
+    struct ty_executor *executor = engine->options.executor;
+    struct ty_run_ref ref = {.job_id = facts->id,
+                             .namespace = facts->namespace,
+                             .object_name = facts->object_name,
+                             .attempt = facts->status.attempt};
+    struct removal *removal = calloc(1, sizeof(*removal));
+    if (!removal)
+        return ty_fail(err, TY_NO_MEMORY, "no memory to remove a job");
+    removal->write = (struct ty_write){.apply = apply_removal, .done = removal_done};
+    removal->letter.kind = LETTER_REMOVED;
+    ty_str_copy(removal->letter.id, sizeof(removal->letter.id), facts->id);
+    removal->engine = engine;
+    removal->facts = *facts;
+
+    ty_status status =
+        facts->status.attempt > 0 ? executor->ops->remove(executor, &ref, err) : TY_OK;
+    if (status == TY_OK || status == TY_NOT_FOUND)
+        status = trash_set_aside(engine, facts->id, err);
+    if (status != TY_OK) {
+        free(removal);
+        return status;
+    }
+    *removal_out = removal;
+    return TY_OK;
+}
+
+static void settle_logs(struct ty_engine *engine, const struct removal *removal)
+{
+    if (removal->status == TY_OK || removal->status == TY_NOT_FOUND)
+        trash_empty(engine, removal->letter.id);
+    else
+        trash_put_back(engine, removal->letter.id);
+}
+
+ty_status removal_begin(struct ty_engine *engine, const struct job_facts *facts,
+                        struct ty_error *err)
+{
+    struct removal *removal;
+    ty_status status = prepare(engine, facts, &removal, err);
+    if (status != TY_OK)
+        return status;
+    atomic_fetch_add(&engine->writes_in_flight, 1);
+    status = ty_store_write(engine->options.store, &removal->write, err);
+    if (status == TY_OK) {
+        engine->removals++;
+        return TY_OK;
+    }
+    atomic_fetch_sub(&engine->writes_in_flight, 1);
+    trash_put_back(engine, facts->id);
+    free(removal);
+    return status;
+}
+
+void removal_ended(struct ty_engine *engine, struct removal *removal)
+{
+    engine->removals--;
+    settle_logs(engine, removal);
+    free(removal);
+}
+
+ty_status removal_run(struct ty_engine *engine, const struct job_facts *facts, int64_t if_revision,
+                      struct ty_error *err)
+{
+    struct removal *removal;
+    ty_status status = prepare(engine, facts, &removal, err);
+    if (status != TY_OK)
+        return status;
+    removal->waited_for = true;
+    removal->if_revision = if_revision;
+    status = ty_store_write_wait(engine->options.store, &removal->write, err);
+    removal->status = status;
+    settle_logs(engine, removal);
+    free(removal);
+    return status;
+}

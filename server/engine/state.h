@@ -1,0 +1,198 @@
+/* What the engine holds, and which of its files does what with it. All of it belongs to the
+ * engine's thread (whoever calls ty_engine_step) but for the inbox and the view, which have locks
+ * of their own.
+ *
+ *   engine.c   life cycle and the step: letters, timers, driving, admission, sweeping
+ *   live.c     the table of live jobs, what is held, figures
+ *   drive.c    one job: what its plan asks for is asked of the executor
+ *   launch.c   spec -> manifest -> executor->apply
+ *   observe.c  observations -> the store, through the machine
+ *   line.c     the waiting line: rounds of admission
+ *   submit.c, act.c, removal.c, trash.c, sweep.c   what clients and retention ask for */
+#ifndef TRAINYARD_ENGINE_STATE_H
+#define TRAINYARD_ENGINE_STATE_H
+
+#include "admit.h"
+#include "backoff.h"
+#include "inbox.h"
+#include "timers.h"
+#include "trainyard/base/map.h"
+#include "trainyard/engine/engine.h"
+
+#include <stdatomic.h>
+
+struct observe_write;
+
+/* A job that is not terminal, or whose run may still exist. */
+struct live_job {
+    struct job_facts facts; /* as last committed */
+
+    /* What is on its way to the store: at most one write at a time, so that words stay in order. */
+    struct seen *pending; /* oldest first */
+    struct seen **pending_last;
+    size_t pending_count;
+    struct observe_write *writing;
+    struct backoff write_backoff;
+
+    /* What was asked of the executor; forgotten by a crash and then asked again, which is harmless.
+     */
+    int32_t applied_attempt; /* apply succeeded for it */
+    bool stop_asked;         /* for the current attempt */
+    bool check_due;          /* found in the records at start: ask how its run stands */
+    struct backoff call_backoff;
+    bool rules_known; /* restart_limit was read from the spec */
+    int32_t restart_limit;
+
+    /* The line. */
+    bool queued;
+    bool admitting;           /* ADMITTED is on its way: what it needs is held already */
+    bool holds;               /* counted in the engine's use */
+    int64_t tell_due_ms;      /* not before: the next word on why it waits */
+    _Atomic int64_t position; /* read by any thread under the view's lock */
+
+    bool remove_wanted; /* when it has ended */
+    bool gone;          /* its row was removed */
+    bool dirty;
+    struct live_job *dirty_next;
+    struct live_job *queue_next; /* of the line, when queued */
+    struct live_job *queue_previous;
+    struct live_job *hold_next; /* of those that hold */
+    struct live_job *hold_previous;
+    struct timer timer;
+};
+
+struct tenant_quota {
+    int64_t row;
+    struct ty_quota quota;
+};
+
+struct ty_engine {
+    struct ty_engine_options options;
+    struct inbox inbox;
+    pthread_t thread;
+    bool threaded;
+    atomic_int writes_in_flight; /* whose `done` has not run */
+
+    /* Jobs and figures as other threads may read them. */
+    pthread_mutex_t view_lock;
+    struct ty_map *jobs; /* id -> live_job; changed by the engine's thread under the lock */
+    struct ty_engine_figures figures;
+
+    struct ty_reader *reader;
+    int64_t now;    /* wall clock of this step */
+    int64_t now_ms; /* monotonic clock of this step */
+    int64_t skew;   /* wall minus monotonic, to notice a clock that was set */
+    struct timers timers;
+    struct live_job *dirty;
+    struct live_job **dirty_last;
+
+    bool executor_started;
+    struct backoff executor_backoff;
+
+    struct live_job *queue; /* everyone in the line, in no order */
+    size_t queue_count;
+    struct live_job *holders;
+    struct admit_use use;
+    bool round_wanted;
+    int64_t round_again_ms;       /* look again without a change; 0 = never */
+    int64_t round_pause_ms;       /* no round before */
+    struct tenant_quota *tenants; /* by row */
+    size_t tenants_count;
+    bool tenants_stale;
+    struct backoff tenants_backoff;
+    int64_t tenants_read_ms;
+
+    int64_t sweep_due_ms;
+    size_t removals; /* on their way to the store */
+    int logs_fd;     /* the log archive's root; -1 = none */
+    int removed_fd;  /* logs of jobs that are being removed */
+};
+
+/* --- live.c --- */
+struct live_job *live_find(struct ty_engine *engine, const char *id);
+
+/* Take in a committed record: a new job enters the table, a known one is updated; one that is over
+ * leaves as soon as nothing is on its way. TY_NO_MEMORY: the job could not be taken in. */
+ty_status live_take(struct ty_engine *engine, const struct job_facts *facts) TY_MUST_CHECK;
+void live_remove(struct ty_engine *engine, struct live_job *job);
+void live_mark(struct ty_engine *engine, struct live_job *job); /* drive it in this step */
+void live_hold(struct ty_engine *engine, struct live_job *job);
+void live_release(struct ty_engine *engine, struct live_job *job);
+void live_settle(struct ty_engine *engine,
+                 struct live_job *job); /* hold or release, as it stands */
+void live_wake_at(struct ty_engine *engine, struct live_job *job,
+                  int64_t due_ms); /* the earliest wins */
+static inline bool live_is_over(const struct job_facts *facts)
+{
+    return ty_job_terminal(facts->status.state) && !facts->status.run_active;
+}
+
+/* --- drive.c --- */
+void drive_job(struct ty_engine *engine, struct live_job *job);
+
+/* --- launch.c --- */
+/* Render the job and hand it to the executor. TY_REFUSED: never here; all else: try again later. */
+ty_status launch_job(struct ty_engine *engine, struct live_job *job,
+                     struct ty_error *err) TY_MUST_CHECK;
+/* Read from the spec what the machine needs to know of it. */
+ty_status launch_read_rules(struct ty_engine *engine, struct live_job *job,
+                            struct ty_error *err) TY_MUST_CHECK;
+
+/* --- observe.c --- */
+void observe_from_executor(void *context, const char *job_id, const struct ty_observation *seen,
+                           const struct ty_replica *replicas, size_t replica_count);
+/* Note one observation of the engine's own, or one that came by letter (owned from here on). */
+ty_status observe_add(struct ty_engine *engine, struct live_job *job,
+                      const struct ty_observation *observation) TY_MUST_CHECK;
+void observe_take(struct live_job *job, struct seen *seen);
+/* Send all pending ones as one write. When the store takes none at this time they stay, and the
+ * job's timer is set. */
+void observe_flush(struct ty_engine *engine, struct live_job *job);
+void observe_written(struct ty_engine *engine, struct observe_write *written);
+void observe_write_destroy(struct observe_write *written);
+struct observe_write *observe_write_of(struct letter *letter);
+void observe_drop_pending(struct live_job *job);
+
+/* --- line.c --- */
+void line_enter(struct ty_engine *engine, struct live_job *job);
+void line_leave(struct ty_engine *engine, struct live_job *job);
+/* Judge who waits, if that is due. */
+void line_round(struct ty_engine *engine);
+/* When the next round is due; 0 = not before something changes. */
+int64_t line_due_ms(const struct ty_engine *engine);
+/* Read the tenants' quotas again, if that is due. */
+void line_read_quotas(struct ty_engine *engine);
+
+/* --- removal.c --- */
+struct removal;
+/* Begin to remove a finished job: its run, its row, then its logs. TY_CONFLICT code job_active: it
+ * is not over. */
+ty_status removal_begin(struct ty_engine *engine, const struct job_facts *facts,
+                        struct ty_error *err) TY_MUST_CHECK;
+void removal_ended(struct ty_engine *engine, struct removal *removal);
+void removal_destroy(struct removal *removal);
+struct removal *removal_of(struct letter *letter);
+/* The same at once, on a caller's thread that may wait. */
+ty_status removal_run(struct ty_engine *engine, const struct job_facts *facts, int64_t if_revision,
+                      struct ty_error *err) TY_MUST_CHECK;
+
+/* --- trash.c: the logs of a job on their way out, so that neither a crash nor a failed commit can
+ * leave logs without a job or a job without its logs --- */
+ty_status trash_open(struct ty_engine *engine, struct ty_error *err) TY_MUST_CHECK;
+void trash_close(struct ty_engine *engine);
+ty_status trash_set_aside(struct ty_engine *engine, const char *id,
+                          struct ty_error *err) TY_MUST_CHECK;
+void trash_put_back(struct ty_engine *engine, const char *id);
+void trash_empty(struct ty_engine *engine, const char *id);
+/* Finish or undo what a crash has interrupted. */
+void trash_recover(struct ty_engine *engine);
+
+/* --- act.c --- */
+/* A read of a job's facts for a caller's thread. TY_NOT_FOUND. */
+ty_status act_read_facts(struct ty_engine *engine, int64_t tenant, const char *job_id,
+                         struct job_facts *facts_out, struct ty_error *err) TY_MUST_CHECK;
+
+/* --- sweep.c --- */
+void sweep_expired(struct ty_engine *engine);
+
+#endif
