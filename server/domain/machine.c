@@ -1,26 +1,26 @@
 /* The states a job goes through:
  *
- *              admitted            running
- *   (new) queued ------> starting ---------> running <-----> restarting
- *     |    ^  |             |                   |                |
- *     |    |  |             +---------+---------+----------------+
- *     |    |  |                       |  suspend
- *     |    |  | suspend               v
- *     |    |  +----------------> suspended          resume: back to queued, a new attempt
- *     |    +-----------------------'
- *     |
- *     | cancel (no run)                       cancel · deadline · restart limit
- *     v                              any live state with a run ------> cancelling
- *   cancelled  <----------------------- stopped -------------------------'  |
- *                                                                           | stopped, by the
- * reason of the stop succeeded  <--- result good, from any live state with a run             v
- *   failed     <--- result bad, from any live state with a run · objects refused · deadline ·
- * restart limit lost       <--- the run is gone and nobody asked: starting, running, restarting
+ *             admitted           running
+ *   (new)-> queued ---> starting -------> running <-----> restarting
+ *            |  ^          |                 |                |
+ *            |  | resume   +--------+--------+----------------+
+ *   suspend  |  |                   | suspend
+ *            v  |                   |
+ *         suspended <---------------+
  *
- * Held by every step (checked over all states and observations by
- * tests/unit/domain/test_machine.c): starting, running, restarting and cancelling have a run
- * (run_active); queued and suspended may still have the old one, which is being stopped; a new one
- * is admitted only when the old one is known to be over. */
+ *   cancelling   from any state with a run: cancel, deadline, restart limit
+ *   cancelled    from queued and suspended without a run: cancel
+ *                from cancelling: stopped, when the user asked for it
+ *   failed       from cancelling: stopped, by deadline or restart limit
+ *                from starting: the objects were refused
+ *                from any live state with a run: result bad
+ *   succeeded    from any live state with a run: result good
+ *   lost         from starting, running, restarting: the run is gone and nobody asked
+ *
+ * Held by every step, and checked over all states and observations by
+ * tests/unit/domain/test_machine.c: starting, running, restarting and cancelling have a run
+ * (run_active); queued and suspended may still have the old one, which is being stopped, and a
+ * new one is admitted only when the old one is known to be over. */
 #include "trainyard/domain/machine.h"
 
 #include "trainyard/base/str.h"

@@ -97,7 +97,7 @@ struct ty_job_spec {
     int32_t processes_per_replica;
     ty_backend backend;
     int32_t epochs; /* 0 = not given */
-    struct ty_pairs parameters;
+    struct ty_pairs parameters; /* sorted by name, as labels and env are */
     ty_parameter_style parameter_style;
     int32_t replicas; /* total */
     struct ty_spec_role master;
@@ -157,6 +157,10 @@ size_t ty_job_spec_warnings(const struct ty_job_spec *spec, struct ty_warning *o
 
 /* GPUs and replicas a run takes, for quotas and capacity. */
 int32_t ty_job_spec_gpus(const struct ty_job_spec *spec);
+
+/* The environment variable of a parameter: upper case, everything but letters and digits as '_'. */
+enum { TY_PARAMETER_VARIABLE = 64 };
+void ty_parameter_variable(const char *name, char out[TY_PARAMETER_VARIABLE]);
 
 /* "512Mi", "1.5", "1e3", "500m" (Kubernetes quantities): value in thousandths. TY_INVALID for anything else or out of
  * the range of int64; *millis_out untouched. */
