@@ -10,3 +10,14 @@ foreach(module buf clock digest error faults file id json json_write log map poo
     ty_unit_test(base/test_${module}.c ty_base)
 endforeach()
 ty_unit_test(base/test_oom.c ty_base ty_oom)
+
+# The writer's output under another reader, where PyYAML is at hand.
+add_executable(base_yaml_filter base/yaml_filter.c)
+target_link_libraries(base_yaml_filter PRIVATE ty_base)
+ty_compile_options(base_yaml_filter)
+set_target_properties(base_yaml_filter PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+execute_process(COMMAND /usr/bin/python3 -c "import yaml" RESULT_VARIABLE without_pyyaml OUTPUT_QUIET ERROR_QUIET)
+if(NOT without_pyyaml)
+    add_test(NAME base/check_yaml11.py
+        COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/base/check_yaml11.py $<TARGET_FILE:base_yaml_filter>)
+endif()
