@@ -176,6 +176,8 @@ static void judge_next(struct judge *judge, int64_t position)
 
 ty_status admit_judge(struct admit_round *round)
 {
+    if (round->jobs_count == 0)
+        return TY_OK;
     size_t room = round->tenants_count + 1;
     ty_auto_free struct line *lines = calloc(room, sizeof(*lines));
     ty_auto_free struct line **heap = calloc(room, sizeof(struct line *));
