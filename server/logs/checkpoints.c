@@ -173,7 +173,7 @@ static bool units_add(struct units *units, const char *path, size_t len)
 {
     if (units->list.count == units->capacity) {
         size_t capacity = units->capacity ? 2 * units->capacity : 32;
-        struct ty_file_entry *items = reallocarray(units->list.items, capacity, sizeof(*items));
+        struct ty_file_entry *items = realloc(units->list.items, capacity * sizeof(*items));
         if (!items)
             return false;
         units->list.items = items;

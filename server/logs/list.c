@@ -38,7 +38,7 @@ static bool page_grow(struct page *page)
     if (page->list.count < page->capacity)
         return true;
     size_t capacity = page->capacity ? 2 * page->capacity : 32;
-    struct ty_file_entry *items = reallocarray(page->list.items, capacity, sizeof(*items));
+    struct ty_file_entry *items = realloc(page->list.items, capacity * sizeof(*items));
     if (!items)
         return false;
     page->list.items = items;

@@ -70,7 +70,7 @@ static ty_status names_add(struct names *names, const char *name, size_t batch)
         names_trim(names, batch);
     if (names->count == names->capacity) {
         size_t capacity = names->capacity ? 2 * names->capacity : 64;
-        char **items = reallocarray(names->items, capacity, sizeof(*items));
+        char **items = realloc(names->items, capacity * sizeof(*items));
         if (!items)
             return TY_NO_MEMORY;
         names->items = items;
