@@ -74,13 +74,13 @@ ty_status ty_contract_check(const struct ty_contract *contract, const char *sche
 /* Where a request's parameters come from. All text is NUL-ended, decoded, and must outlive the
  * ty_arguments filled from it. */
 struct ty_parameter_source {
-    const void *context;
+    void *context;
     /* The value of a path variable; NULL when the route has none of that name. */
-    const char *(*variable)(const void *context, const char *name);
+    const char *(*variable)(void *context, const char *name);
     /* The query's pairs in the order sent; false past the end. */
-    bool (*query)(const void *context, size_t index, const char **name_out, const char **value_out);
+    bool (*query)(void *context, size_t index, const char **name_out, const char **value_out);
     /* The value of a header by its name in any case; NULL when absent. */
-    const char *(*header)(const void *context, const char *name);
+    const char *(*header)(void *context, const char *name);
 };
 
 enum { TY_ARGUMENTS_MAX = 24, TY_ARGUMENT_ITEMS_MAX = 64 };
