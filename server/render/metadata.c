@@ -1,0 +1,56 @@
+/* Names, labels and annotations of the objects: ours under one prefix, the user's labels beneath
+ * it as annotations, whose values may be any text. */
+#include "parts.h"
+
+#include "trainyard/base/digest.h"
+
+void ty_render_labels(struct ty_tree *tree, const struct ty_render_input *input, json_t *labels)
+{
+    ty_tree_put_text(tree, labels, "app.kubernetes.io/managed-by", "trainyard");
+    ty_tree_put_text(tree, labels, "trainyard.dev/job-id", input->job_id);
+    ty_tree_put_text(tree, labels, "trainyard.dev/job-name", input->spec->name);
+    ty_tree_put_text(tree, labels, "trainyard.dev/tenant", input->tenant);
+}
+
+json_t *ty_render_object(struct ty_tree *tree, const struct ty_render_input *input,
+                         const char *api_version, const char *kind, const char *name)
+{
+    json_t *object = ty_tree_object(tree);
+
+    ty_tree_put_text(tree, object, "apiVersion", api_version);
+    ty_tree_put_text(tree, object, "kind", kind);
+    json_t *metadata = ty_tree_put_object(tree, object, "metadata");
+
+    ty_tree_put_text(tree, metadata, "name", name);
+    ty_tree_put_text(tree, metadata, "namespace", input->namespace);
+    ty_render_labels(tree, input, ty_tree_put_object(tree, metadata, "labels"));
+    ty_tree_put_object(tree, metadata, "annotations");
+    return object;
+}
+
+static int feed(const char *bytes, size_t len, void *stream)
+{
+    ty_sha256_feed(stream, bytes, len);
+    return 0;
+}
+
+void ty_render_hash(struct ty_tree *tree, json_t *object)
+{
+    struct ty_sha256_stream *stream = NULL;
+    uint8_t digest[TY_SHA256];
+    char hex[TY_SHA256_HEX];
+    json_t *annotations = json_object_get(json_object_get(object, "metadata"), "annotations");
+
+    if (ty_sha256_begin(&stream) != TY_OK) {
+        tree->no_memory = true;
+        return;
+    }
+    if (json_dump_callback(object, feed, stream, JSON_COMPACT | JSON_SORT_KEYS) != 0 ||
+        ty_sha256_finish(stream, digest) != TY_OK) {
+        tree->no_memory = true;
+    } else {
+        ty_hex(digest, sizeof(digest), hex);
+        ty_tree_put_text(tree, annotations, "trainyard.dev/spec-hash", hex);
+    }
+    ty_sha256_destroy(stream);
+}

@@ -1,0 +1,106 @@
+/* A job as a PyTorchJob of kubeflow.org/v1, by the rules that keep its users away from what goes
+ * wrong with one: Master(1) and Worker(N-1), which is left out when it would be 0; an explicit
+ * nprocPerNode; a finite backoffLimit; no ttl, since the gateway keeps its own timers. */
+#include "parts.h"
+
+#include "trainyard/base/scope.h"
+
+#include <stdio.h>
+
+static const char *const clean_pods[] = {
+    [TY_CLEAN_RUNNING] = "Running", [TY_CLEAN_NONE] = "None", [TY_CLEAN_ALL] = "All"};
+
+struct policy {
+    const char *master;
+    const char *worker;
+};
+
+/* A Master that always restarts never succeeds, so `always` is for the workers alone. */
+static const struct policy policies[] = {
+    [TY_RESTART_ON_FAILURE] = {"OnFailure", "OnFailure"},
+    [TY_RESTART_NEVER] = {"Never",     "Never"    },
+    [TY_RESTART_ALWAYS] = {"OnFailure", "Always"   },
+    [TY_RESTART_EXIT_CODE] = {"ExitCode",  "ExitCode" },
+};
+
+static void render_role(struct ty_tree *tree, const struct ty_render_input *input,
+                        const struct ty_spec_role *role, const char *policy, json_t *replica_spec)
+{
+    ty_tree_put_int(tree, replica_spec, "replicas", role->replicas);
+    ty_tree_put_text(tree, replica_spec, "restartPolicy", policy);
+    ty_tree_put(tree, replica_spec, "template", ty_render_pod(tree, input, role));
+}
+
+/* The operator fails a job at its backoffLimit-th restart in place, so r retries need r + 1. With
+ * Never it must be absent: 0 would take the path that deletes all pods. */
+static void render_run_policy(struct ty_tree *tree, const struct ty_job_spec *spec,
+                              json_t *run_policy)
+{
+    ty_tree_put_text(tree, run_policy, "cleanPodPolicy", clean_pods[spec->clean_pods]);
+    if (spec->restart != TY_RESTART_NEVER)
+        ty_tree_put_int(tree, run_policy, "backoffLimit", (int64_t)spec->max_retries + 1);
+    if (spec->timeout_seconds > 0)
+        ty_tree_put_int(tree, run_policy, "activeDeadlineSeconds", spec->timeout_seconds);
+}
+
+static void put_user_labels(struct ty_tree *tree, const struct ty_job_spec *spec, json_t *object)
+{
+    json_t *annotations = json_object_get(json_object_get(object, "metadata"), "annotations");
+    char key[TY_CLAIM_NAME];
+
+    for (size_t i = 0; i < spec->labels.count; i++) {
+        snprintf(key, sizeof(key), "labels.trainyard.dev/%s", spec->labels.items[i].name);
+        ty_tree_put_text(tree, annotations, key, spec->labels.items[i].value);
+    }
+}
+
+static void render_job(struct ty_tree *tree, const struct ty_render_input *input, json_t *objects)
+{
+    const struct ty_job_spec *spec = input->spec;
+    const struct policy *policy = &policies[spec->restart];
+    json_t *object = ty_render_object(tree, input, "kubeflow.org/v1", ty_renderer_pytorchjob.kind,
+                                      input->object_name);
+    json_t *body = ty_tree_put_object(tree, object, "spec");
+    char processes[16];
+
+    put_user_labels(tree, spec, object);
+    snprintf(processes, sizeof(processes), "%d", spec->processes_per_replica);
+    ty_tree_put_text(tree, body, "nprocPerNode", processes);
+    render_run_policy(tree, spec, ty_tree_put_object(tree, body, "runPolicy"));
+    json_t *roles = ty_tree_put_object(tree, body, "pytorchReplicaSpecs");
+
+    render_role(tree, input, &spec->master, policy->master,
+                ty_tree_put_object(tree, roles, "Master"));
+    if (spec->worker.replicas > 0)
+        render_role(tree, input, &spec->worker, policy->worker,
+                    ty_tree_put_object(tree, roles, "Worker"));
+    ty_render_hash(tree, object);
+    ty_tree_append(tree, objects, object);
+}
+
+static ty_status render(const struct ty_render_input *input, struct ty_manifest *manifest_out,
+                        struct ty_faults *faults, struct ty_error *err)
+{
+    struct ty_tree tree = {false};
+    size_t before = faults->count + faults->dropped;
+    ty_auto_json objects = ty_tree_array(&tree);
+
+    ty_render_claims(&tree, input, objects);
+    ty_render_config_maps(&tree, input, objects, faults);
+    render_job(&tree, input, objects);
+    if (tree.no_memory)
+        return ty_fail(err, TY_NO_MEMORY, "no memory for the objects of a job");
+    if (faults->count + faults->dropped > before)
+        return ty_fail_code(err, TY_REFUSED, "configmap_too_large",
+                            "script, files or parameters are too large");
+    manifest_out->objects = ty_steal(&objects);
+    return TY_OK;
+}
+
+const struct ty_renderer ty_renderer_pytorchjob = {"PyTorchJob", render};
+
+void ty_manifest_done(struct ty_manifest *manifest)
+{
+    json_decref(manifest->objects);
+    manifest->objects = NULL;
+}

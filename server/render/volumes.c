@@ -1,0 +1,129 @@
+/* A pod's volumes and where its container mounts them: one volume a claim however often it is
+ * mounted, the script's ConfigMap, and /dev/shm, whose 64 MiB default breaks PyTorch's loaders. */
+#include "parts.h"
+
+#include "trainyard/base/str.h"
+
+#include <stdio.h>
+
+enum { SCRIPT_MODE = 0555, VOLUME_NAME = 24 };
+
+/* The volume of a claim among those rendered so far, or NULL. Its name may be dotted or too long
+ * for a volume, so volumes are numbered. */
+static json_t *find_volume(const json_t *volumes, const char *claim)
+{
+    size_t i;
+    json_t *volume;
+
+    json_array_foreach(volumes, i, volume)
+    {
+        const char *known = json_string_value(
+            json_object_get(json_object_get(volume, "persistentVolumeClaim"), "claimName"));
+
+        if (known && ty_str_equal(known, claim))
+            return volume;
+    }
+    return NULL;
+}
+
+static bool all_read_only(const struct ty_render_input *input, const struct ty_spec_role *role,
+                          const char *claim)
+{
+    char name[TY_CLAIM_NAME];
+
+    for (size_t i = 0; i < role->volumes_count; i++) {
+        ty_spec_volume_claim(&role->volumes[i], input->object_name, name);
+        if (ty_str_equal(name, claim) && !role->volumes[i].read_only)
+            return false;
+    }
+    return true;
+}
+
+static void mount_claim(struct ty_tree *tree, const struct ty_render_input *input,
+                        const struct ty_spec_role *role, const struct ty_spec_volume *volume,
+                        json_t *volumes, json_t *mounts)
+{
+    char claim[TY_CLAIM_NAME];
+    char name[VOLUME_NAME];
+
+    ty_spec_volume_claim(volume, input->object_name, claim);
+    json_t *entry = find_volume(volumes, claim);
+
+    if (!entry) {
+        snprintf(name, sizeof(name), "claim-%zu", json_array_size(volumes));
+        entry = ty_tree_append_object(tree, volumes);
+        ty_tree_put_text(tree, entry, "name", name);
+        json_t *source = ty_tree_put_object(tree, entry, "persistentVolumeClaim");
+
+        ty_tree_put_text(tree, source, "claimName", claim);
+        if (all_read_only(input, role, claim))
+            ty_tree_put_bool(tree, source, "readOnly", true);
+    }
+    json_t *mount = ty_tree_append_object(tree, mounts);
+
+    ty_tree_put_text(tree, mount, "name", json_string_value(json_object_get(entry, "name")));
+    ty_tree_put_text(tree, mount, "mountPath", volume->mount_path);
+    if (volume->sub_path)
+        ty_tree_put_text(tree, mount, "subPath", volume->sub_path);
+    if (volume->read_only)
+        ty_tree_put_bool(tree, mount, "readOnly", true);
+}
+
+static void put_item(struct ty_tree *tree, json_t *items, const char *key, const char *path)
+{
+    json_t *item = ty_tree_append_object(tree, items);
+
+    ty_tree_put_text(tree, item, "key", key);
+    ty_tree_put_text(tree, item, "path", path);
+}
+
+/* Keys become paths again, so that a file arrives under the name its user gave it. */
+static void mount_files(struct ty_tree *tree, const struct ty_render_input *input, json_t *volumes,
+                        json_t *mounts)
+{
+    const struct ty_job_spec *spec = input->spec;
+    json_t *volume = ty_tree_append_object(tree, volumes);
+    json_t *mount = ty_tree_append_object(tree, mounts);
+    char name[TY_CHILD_NAME];
+
+    ty_render_files_name(input->object_name, name);
+    ty_tree_put_text(tree, volume, "name", "scripts");
+    json_t *source = ty_tree_put_object(tree, volume, "configMap");
+
+    ty_tree_put_text(tree, source, "name", name);
+    ty_tree_put_int(tree, source, "defaultMode", SCRIPT_MODE);
+    json_t *items = ty_tree_put_array(tree, source, "items");
+
+    if (spec->script)
+        put_item(tree, items, spec->script_name, spec->script_name);
+    for (size_t i = 0; i < spec->files_count; i++)
+        put_item(tree, items, spec->files[i].key, spec->files[i].name);
+    ty_tree_put_text(tree, mount, "name", "scripts");
+    ty_tree_put_text(tree, mount, "mountPath", TY_SCRIPTS_MOUNT);
+    ty_tree_put_bool(tree, mount, "readOnly", true);
+}
+
+static void mount_shared_memory(struct ty_tree *tree, const struct ty_spec_role *role,
+                                json_t *volumes, json_t *mounts)
+{
+    json_t *volume = ty_tree_append_object(tree, volumes);
+    json_t *mount = ty_tree_append_object(tree, mounts);
+
+    ty_tree_put_text(tree, volume, "name", "shared-memory");
+    json_t *source = ty_tree_put_object(tree, volume, "emptyDir");
+
+    ty_tree_put_text(tree, source, "medium", "Memory");
+    ty_tree_put_text(tree, source, "sizeLimit", role->resources.shared_memory);
+    ty_tree_put_text(tree, mount, "name", "shared-memory");
+    ty_tree_put_text(tree, mount, "mountPath", "/dev/shm");
+}
+
+void ty_render_volumes(struct ty_tree *tree, const struct ty_render_input *input,
+                       const struct ty_spec_role *role, json_t *volumes, json_t *mounts)
+{
+    for (size_t i = 0; i < role->volumes_count; i++)
+        mount_claim(tree, input, role, &role->volumes[i], volumes, mounts);
+    if (ty_render_has_files(input->spec))
+        mount_files(tree, input, volumes, mounts);
+    mount_shared_memory(tree, role, volumes, mounts);
+}
