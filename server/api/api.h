@@ -1,0 +1,151 @@
+/* What the files of this room share: the API object, and the few steps every handler takes. */
+#ifndef TRAINYARD_API_PRIVATE_H
+#define TRAINYARD_API_PRIVATE_H
+
+#include "trainyard/api/api.h"
+
+#include "api/access_table.h"
+#include "trainyard/base/json.h"
+#include "trainyard/base/scope.h"
+#include "trainyard/base/str.h"
+#include "trainyard/http/conditional.h"
+#include "trainyard/http/request.h"
+#include "trainyard/http/response.h"
+#include "trainyard/store/cursor.h"
+
+enum { ANSWER_MAX = 32 * 1024 * 1024, LIST_DEFAULT = 50, LIST_MAX = 500 };
+
+struct log_streams;
+struct figures;
+struct api_draft;
+
+struct ty_api {
+    struct ty_api_options options; /* borrowed rooms */
+    struct ty_http_server *server; /* borrowed; NULL before ty_api_set_server */
+    struct ty_access_table *access;
+    struct ty_reader **readers; /* one a pool worker */
+    size_t reader_count;
+    const struct ty_operation **operations; /* by index into the route table */
+    struct log_streams *streams;
+    struct figures *figures;
+    pthread_t timer;
+    bool timer_running;
+    _Atomic bool stopping;
+    _Atomic bool draining;
+    int64_t started_us;
+    json_t *
+        executor_warnings; /* array of {code, message}, as the executor described itself at start */
+};
+
+/* --- requests --- */
+static inline int64_t api_now(const struct ty_api *api)
+{
+    return ty_now_us(api->options.clock);
+}
+
+/* What authentication leaves with a request. */
+struct api_session {
+    struct ty_principal principal; /* first: ty_request_principal gives it */
+    bool moved;                    /* api_to_pool took the request to worker `worker` */
+    size_t worker;
+    struct ty_arguments *arguments; /* as the contract read them */
+    struct api_draft *draft;        /* of a replayed request on its way to the pool */
+};
+
+static inline const struct ty_principal *api_caller(const struct ty_request *request)
+{
+    return ty_request_principal(request);
+}
+
+/* The database reader of the pool worker that runs this handler. */
+struct ty_reader *api_reader(const struct ty_api *api, const struct ty_request *request);
+
+/* The parameters of an authenticated request, as the contract read them. */
+static inline const struct ty_arguments *api_arguments(const struct ty_request *request)
+{
+    const struct api_session *session = ty_request_principal(request);
+    return session->arguments;
+}
+
+/* A boolean query parameter; false when absent. */
+static inline bool api_flag(const struct ty_request *request, const char *name)
+{
+    return ty_argument_boolean(api_arguments(request), name);
+}
+
+/* `limit` clamped to 1..LIST_MAX. */
+size_t api_limit(const struct ty_request *request);
+
+/* Run a handler's second half on the pool; answers 503 when the pool's queue is full. */
+void api_to_pool(struct ty_api *api, struct ty_request *request, ty_handler *second_half);
+
+/* --- pages --- */
+/* Read `cursor` of a list whose identity is `query` (filters and sort in one canonical text); zero
+ * without one. */
+ty_status api_cursor(const struct ty_api *api, struct ty_request *request, const char *query,
+                     struct ty_cursor *cursor_out, struct ty_error *err) TY_MUST_CHECK;
+
+/* Close the items array, add next_cursor (null when `next` is NULL), close the object, answer 200
+ * with Link. */
+void api_answer_page(struct ty_api *api, struct ty_request *request, struct ty_json_writer *writer,
+                     const char *query, const struct ty_cursor *next);
+
+/* --- answers --- */
+void api_answer_error(struct ty_request *request, const struct ty_error *err);
+void api_answer_faults(struct ty_request *request, const struct ty_error *err,
+                       const struct ty_faults *faults);
+void api_answer_json(struct ty_request *request, int status, struct ty_buf *buf, const char *etag);
+void api_answer_empty(struct ty_request *request, int status);
+
+/* --- jobs, shared by several files --- */
+enum { API_ETAG = 64 };
+
+/* A job's ETag: its revision, and the queue position where one is shown. */
+void api_job_etag(int64_t revision, int64_t queue_position, char out[API_ETAG]);
+
+/* Write one job; `spec` NULL leaves it out, `queue_position` 0 too. */
+void api_write_job(struct ty_json_writer *writer, const struct ty_job_record *record,
+                   const struct ty_buf *spec, int64_t queue_position);
+
+/* Where the job is found: /v1/jobs/{id}. */
+enum { API_JOB_PATH = 64 };
+void api_job_path(const char *job_id, char out[API_JOB_PATH]);
+
+/* A job read for a handler: the record's texts are copies that live as long as the request. */
+ty_status api_find_job(struct ty_api *api, struct ty_request *request,
+                       struct ty_job_record *record_out, struct ty_error *err) TY_MUST_CHECK;
+
+/* The stored spec of a job, as JSON and as the typed value. */
+ty_status api_job_spec_json(struct ty_api *api, struct ty_request *request, int64_t job_row,
+                            json_t **spec_out, struct ty_error *err) TY_MUST_CHECK;
+ty_status api_job_spec(struct ty_api *api, struct ty_request *request, int64_t job_row,
+                       struct ty_job_spec **spec_out, struct ty_error *err) TY_MUST_CHECK;
+
+/* Answer with the job as it stands now. */
+void api_answer_job(struct ty_api *api, struct ty_request *request, int status, const char *job_id);
+
+/* --- open log streams (log_stream.c) --- */
+struct log_streams *log_streams_create(void);
+void log_streams_destroy(struct log_streams *streams);
+/* End every stream whose token is no longer good. */
+void log_streams_expire(struct ty_api *api);
+
+/* --- handlers, one a route; names are the contract's operation ids --- */
+ty_handler jobs_create, jobs_list, jobs_batch, jobs_get, jobs_update, jobs_delete, jobs_cancel,
+    jobs_suspend, jobs_resume, jobs_restart, jobs_clone, jobs_manifest, jobs_transitions,
+    jobs_replicas, jobs_logs, jobs_artifacts, jobs_artifact_get, jobs_checkpoints, volumes_create,
+    volumes_list, volumes_get, volumes_delete, tokens_create, tokens_list, tokens_get,
+    tokens_delete, tokens_rotate, whoami, tenants_create, tenants_list, tenants_get, tenants_update,
+    tenants_delete, executors_list, livez, readyz, metrics, openapi, docs, docs_errors, docs_style;
+
+/* --- hooks (authenticate.c, figures.c) --- */
+ty_status api_authenticate(void *context, struct ty_request *request, struct ty_error *err);
+void api_scope_text(void *context, const struct ty_route *route, char *out, size_t size);
+ty_status api_check(void *context, struct ty_request *request, struct ty_faults *faults,
+                    struct ty_error *err);
+void api_observe(void *context, const struct ty_http_observation *seen);
+
+struct figures *figures_create(size_t route_count);
+void figures_destroy(struct figures *figures);
+
+#endif

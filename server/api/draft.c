@@ -1,0 +1,273 @@
+#include "api/draft.h"
+
+enum { SPEC_TEXT_MAX = 8 * 1024 * 1024, RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 32 };
+
+static char *dump(const json_t *value, size_t flags, struct ty_error *err)
+{
+    char *text = json_dumps(value, flags | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (!text)
+        (void)ty_fail(err, TY_NO_MEMORY, "job");
+    return text;
+}
+
+static char *labels_text(const struct ty_job_spec *spec, struct ty_error *err)
+{
+    struct ty_buf text;
+    struct ty_json_writer writer;
+    ty_buf_init(&text, 64 * 1024);
+    ty_json_writer_init(&writer, &text);
+    ty_json_object(&writer);
+    for (size_t i = 0; i < spec->labels.count; i++)
+        ty_json_put_string(&writer, spec->labels.items[i].name, spec->labels.items[i].value);
+    ty_json_end(&writer);
+    if (ty_buf_check(&text, "labels", err) != TY_OK) {
+        ty_buf_done(&text);
+        return NULL;
+    }
+    return ty_buf_take(&text, NULL);
+}
+
+static void write_warning(struct ty_json_writer *writer, const char *code, const char *pointer,
+                          const char *message)
+{
+    ty_json_object(writer);
+    ty_json_put_string(writer, "code", code);
+    if (pointer && pointer[0] != '\0')
+        ty_json_put_string(writer, "pointer", pointer);
+    ty_json_put_string(writer, "message", message);
+    ty_json_end(writer);
+}
+
+/* What the spec makes likely to go wrong, then what this executor cannot do here. */
+static char *warnings_text(struct ty_api *api, const struct ty_job_spec *spec, struct ty_error *err)
+{
+    struct ty_warning warnings[WARNINGS_MAX];
+    size_t count = ty_job_spec_warnings(spec, warnings, WARNINGS_MAX);
+    struct ty_buf text;
+    struct ty_json_writer writer;
+    ty_buf_init(&text, 64 * 1024);
+    ty_json_writer_init(&writer, &text);
+    ty_json_array(&writer);
+    for (size_t i = 0; i < count; i++)
+        write_warning(&writer, warnings[i].code, warnings[i].pointer, warnings[i].message);
+    for (size_t i = 0; i < json_array_size(api->executor_warnings); i++) {
+        const json_t *item = json_array_get(api->executor_warnings, i);
+        write_warning(&writer, json_string_value(json_object_get(item, "code")), NULL,
+                      json_string_value(json_object_get(item, "message")));
+    }
+    ty_json_end(&writer);
+    if (ty_buf_check(&text, "warnings", err) != TY_OK) {
+        ty_buf_done(&text);
+        return NULL;
+    }
+    return ty_buf_take(&text, NULL);
+}
+
+static bool has_claim(const struct api_draft *draft, const char *claim)
+{
+    for (size_t i = 0; i < draft->submit.insert.claims_count; i++)
+        if (ty_str_equal(draft->claims[i], claim))
+            return true;
+    return false;
+}
+
+static ty_status add_claim(struct api_draft *draft, const struct ty_spec_volume *volume,
+                           struct ty_error *err)
+{
+    char claim[TY_CLAIM_NAME];
+    ty_spec_volume_claim(volume, draft->object_name, claim);
+    if (has_claim(draft, claim))
+        return TY_OK;
+    char *copy = strdup(claim);
+    if (!copy)
+        return ty_fail(err, TY_NO_MEMORY, "job");
+    draft->claims[draft->submit.insert.claims_count++] = copy;
+    return TY_OK;
+}
+
+static void drop_claims(struct api_draft *draft)
+{
+    for (size_t i = 0; i < draft->submit.insert.claims_count; i++)
+        free(draft->claims[i]);
+    drop_claims(draft);
+    draft->claims = NULL;
+    draft->submit.insert.claims_count = 0;
+}
+
+/* Every claim the job names, once; its own ones are named after the object. */
+static ty_status collect_claims(struct api_draft *draft, struct ty_error *err)
+{
+    const struct ty_spec_role *roles[] = {&draft->spec->master, &draft->spec->worker};
+    draft->claims =
+        calloc(roles[0]->volumes_count + roles[1]->volumes_count + 1, sizeof *draft->claims);
+    if (!draft->claims)
+        return ty_fail(err, TY_NO_MEMORY, "job");
+    for (size_t r = 0; r < 2; r++)
+        for (size_t i = 0; i < roles[r]->volumes_count; i++)
+            if (add_claim(draft, &roles[r]->volumes[i], err) != TY_OK)
+                return err->status;
+    draft->submit.insert.claims = (const char *const *)draft->claims;
+    return TY_OK;
+}
+
+ty_status api_render(const struct ty_api *api, const struct ty_render_input *input,
+                     struct ty_manifest *manifest_out, struct ty_faults *faults,
+                     struct ty_error *err)
+{
+    return api->options.renderer->render(input, manifest_out, faults, err);
+}
+
+/* A spec whose files come near the size of a ConfigMap is rendered once to see whether it fits;
+ * small ones always do. */
+static ty_status check_size(struct api_draft *draft, struct ty_faults *faults, struct ty_error *err)
+{
+    const struct ty_job_spec *spec = draft->spec;
+    size_t total = spec->script_len;
+    for (size_t i = 0; i < spec->files_count; i++)
+        total += spec->files[i].len;
+    if (total < RENDER_CHECK_FROM)
+        return TY_OK;
+    struct ty_manifest manifest = {0};
+    struct ty_render_input input = {.spec = spec,
+                                    .job_id = draft->id,
+                                    .object_name = draft->object_name,
+                                    .namespace = draft->session.principal.namespace,
+                                    .tenant = draft->session.principal.tenant_name};
+    ty_status status = api_render(draft->api, &input, &manifest, faults, err);
+    ty_manifest_done(&manifest);
+    return status;
+}
+
+static void fill_record(struct api_draft *draft, const struct api_draft_input *input)
+{
+    const struct ty_job_spec *spec = draft->spec;
+    struct ty_job_record *record = &draft->submit.insert.record;
+    struct ty_access_tenant tenant = {.default_keep_seconds = -1};
+    (void)ty_access_table_tenant(draft->api->access, draft->session.principal.tenant_name, &tenant);
+    *record = (struct ty_job_record){
+        .tenant = draft->session.principal.tenant,
+        .id = draft->id,
+        .name = spec->name,
+        .object_name = draft->object_name,
+        .namespace = draft->session.principal.namespace,
+        .tenant_name = draft->session.principal.tenant_name,
+        .image = spec->master.image,
+        .description = spec->description,
+        .labels = draft->labels,
+        .warnings = draft->warnings,
+        .replica_list = "[]",
+        .executor = draft->api->options.executor->ops->name,
+        .origin_id = input->origin_id ? draft->origin_id : NULL,
+        .origin_kind = input->origin_kind,
+        .replicas = spec->replicas,
+        .gpus = ty_job_spec_gpus(spec),
+        .epochs = spec->epochs,
+        .priority = spec->priority,
+        .max_retries = spec->max_retries,
+        .timeout_seconds =
+            spec->timeout_seconds ? spec->timeout_seconds : tenant.default_timeout_seconds,
+        .keep_seconds = spec->keep_seconds >= 0 ? spec->keep_seconds : tenant.default_keep_seconds,
+        .created_at = api_now(draft->api),
+    };
+    draft->submit.quota = tenant.quota;
+    ty_job_begin(spec->suspended, &record->status);
+}
+
+/* The Idempotency-Key as the client means it: quoted or bare is the same key. */
+static void read_key(struct api_draft *draft, const struct api_draft_input *input)
+{
+    const char *field = ty_request_header(draft->request, "Idempotency-Key");
+    if (!input->use_idempotency_key || !field)
+        return;
+    size_t len = strlen(field);
+    if (len >= 2 && field[0] == '"' && field[len - 1] == '"') {
+        field++;
+        len -= 2;
+    }
+    if (len >= sizeof draft->idempotency_key)
+        len = sizeof draft->idempotency_key - 1;
+    memcpy(draft->idempotency_key, field, len);
+    draft->submit.idempotency_key = draft->idempotency_key;
+    draft->submit.idempotency_route = input->route;
+}
+
+static ty_status fingerprint(struct api_draft *draft, const json_t *body, struct ty_error *err)
+{
+    if (!draft->submit.idempotency_key)
+        return TY_OK;
+    ty_auto_free char *canonical = dump(body, JSON_SORT_KEYS, err);
+    if (!canonical)
+        return TY_NO_MEMORY;
+    return ty_sha256(canonical, strlen(canonical), draft->submit.fingerprint);
+}
+
+ty_status api_draft_rename(struct api_draft *draft, struct ty_error *err)
+{
+    ty_id_make(draft->api->options.random, api_now(draft->api), "job_", draft->id);
+    ty_object_name_make(draft->spec->name, draft->id, draft->object_name);
+    drop_claims(draft);
+    return collect_claims(draft, err);
+}
+
+static ty_status prepare(struct api_draft *draft, const struct api_draft_input *input,
+                         struct ty_faults *faults, struct ty_error *err)
+{
+    if (ty_job_spec_parse(input->body, &draft->spec, faults, err) != TY_OK)
+        return err->status;
+    if (api_draft_rename(draft, err) != TY_OK || check_size(draft, faults, err) != TY_OK)
+        return err->status;
+    draft->spec_text = dump(input->body, 0, err);
+    draft->labels = labels_text(draft->spec, err);
+    draft->warnings = warnings_text(draft->api, draft->spec, err);
+    if (!draft->spec_text || !draft->labels || !draft->warnings)
+        return TY_NO_MEMORY;
+    draft->submit.insert.spec = draft->spec_text;
+    draft->submit.insert.spec_len = strlen(draft->spec_text);
+    if (input->origin_id)
+        ty_str_copy(draft->origin_id, sizeof draft->origin_id, input->origin_id);
+    fill_record(draft, input);
+    read_key(draft, input);
+    return fingerprint(draft, input->body, err);
+}
+
+ty_status api_draft_create(struct ty_api *api, struct ty_request *request,
+                           const struct api_draft_input *input, struct api_draft **draft_out,
+                           struct ty_faults *faults, struct ty_error *err)
+{
+    struct api_draft *draft = calloc(1, sizeof *draft);
+    if (!draft)
+        return ty_fail(err, TY_NO_MEMORY, "job");
+    draft->api = api;
+    draft->request = request;
+    draft->session = *(const struct api_session *)ty_request_principal(request);
+    draft->submit.engine = api->options.engine;
+    ty_status status = prepare(draft, input, faults, err);
+    if (status != TY_OK) {
+        api_draft_destroy(draft);
+        return status;
+    }
+    *draft_out = draft;
+    return TY_OK;
+}
+
+void api_draft_destroy(struct api_draft *draft)
+{
+    if (!draft)
+        return;
+    ty_job_spec_destroy(draft->spec);
+    free(draft->spec_text);
+    free(draft->labels);
+    free(draft->warnings);
+    drop_claims(draft);
+    free(draft);
+}
+
+void api_write_manifest(struct ty_json_writer *writer, const struct ty_manifest *manifest)
+{
+    ty_json_object(writer);
+    ty_json_put_string(writer, "apiVersion", "v1");
+    ty_json_put_string(writer, "kind", "List");
+    ty_json_key(writer, "items");
+    ty_json_value(writer, manifest->objects);
+    ty_json_end(writer);
+}

@@ -1,0 +1,63 @@
+/* A job on its way into the store: one body judged, named and rendered, with everything its row
+ * borrows. */
+#ifndef TRAINYARD_API_DRAFT_H
+#define TRAINYARD_API_DRAFT_H
+
+#include "api/api.h"
+
+struct api_draft {
+    struct ty_submit submit; /* first: the engine's callback finds the draft by it */
+    struct ty_api *api;
+    struct ty_request *request; /* who waits for the answer */
+    void *owner;                /* the batch this draft belongs to, or NULL */
+    size_t index;               /* its place in the batch */
+    struct api_session session; /* a copy: the request may be answered before the draft is freed */
+    struct ty_job_spec *spec;
+    char *spec_text;
+    char *labels;
+    char *warnings;
+    char **claims;
+    char id[TY_ID_TEXT];
+    char object_name[TY_OBJECT_NAME];
+    char origin_id[TY_ID_TEXT];
+    char idempotency_key[256];
+};
+
+/* What a draft is made from. `body` is borrowed; `origin_id` NULL unless restarted or cloned
+ * ("restart", "clone"). */
+struct api_draft_input {
+    const json_t *body;
+    const char *origin_id;
+    const char *origin_kind;
+    const char *route; /* for the idempotency key: "POST /v1/jobs" */
+    bool use_idempotency_key;
+};
+
+/* Judge and prepare. On failure nothing is left and faults or *err say why; TY_REFUSED has faults.
+ * The caller frees the draft unless it was handed to the engine, whose answer frees it. */
+ty_status api_draft_create(struct ty_api *api, struct ty_request *request,
+                           const struct api_draft_input *input, struct api_draft **draft_out,
+                           struct ty_faults *faults, struct ty_error *err) TY_MUST_CHECK;
+void api_draft_destroy(struct api_draft *draft); /* takes NULL */
+
+/* Another id and object name, after the first met one that was taken. */
+ty_status api_draft_rename(struct api_draft *draft, struct ty_error *err) TY_MUST_CHECK;
+
+/* Hand the draft to the engine; the request is answered with 201 and the job, or with what went
+ * wrong. */
+void api_draft_submit(struct api_draft *draft);
+
+/* The job as it was when it had just been accepted: what a repeat of the request is answered with.
+ */
+void api_reset_to_first(struct ty_job_record *record, const char *spec_text, size_t spec_len,
+                        char **labels_out);
+
+/* The objects of a spec: for dry runs and /manifest. */
+ty_status api_render(const struct ty_api *api, const struct ty_render_input *input,
+                     struct ty_manifest *manifest_out, struct ty_faults *faults,
+                     struct ty_error *err) TY_MUST_CHECK;
+
+/* Append `manifest` as a Kubernetes List. */
+void api_write_manifest(struct ty_json_writer *writer, const struct ty_manifest *manifest);
+
+#endif

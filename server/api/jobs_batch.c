@@ -1,0 +1,162 @@
+/* POST /v1/jobs:batch: each item is judged alone; those that pass are stored in one commit; one
+ * answer tells of all. */
+#include "api/draft.h"
+
+#include "trainyard/http/problem.h"
+
+#include <stdatomic.h>
+
+/* Filled by the pool thread first and by the writer thread after it; `waiting` tells who is last.
+ */
+struct batch {
+    struct ty_api *api;
+    struct ty_request *request;
+    size_t count;
+    struct ty_buf *results; /* one JSON object an item */
+    _Atomic size_t waiting; /* drafts that are with the engine, and the pool thread itself */
+};
+
+static void destroy_batch(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        ty_buf_done(&batch->results[i]);
+    free(batch->results);
+    free(batch);
+}
+
+static void answer_batch(struct batch *batch)
+{
+    struct ty_buf body;
+    struct ty_json_writer writer;
+    ty_buf_init(&body, ANSWER_MAX);
+    ty_json_writer_init(&writer, &body);
+    ty_json_object(&writer);
+    ty_json_key(&writer, "items");
+    ty_json_array(&writer);
+    for (size_t i = 0; i < batch->count; i++)
+        ty_json_raw(&writer, batch->results[i].data, batch->results[i].len);
+    ty_json_end(&writer);
+    ty_json_end(&writer);
+    api_answer_json(batch->request, 200, &body, NULL);
+    ty_buf_done(&body);
+}
+
+static void leave(struct batch *batch)
+{
+    if (atomic_fetch_sub(&batch->waiting, 1) > 1)
+        return;
+    answer_batch(batch);
+    destroy_batch(batch);
+}
+
+static void note_problem(struct batch *batch, size_t index, const struct ty_error *err,
+                         const struct ty_faults *faults)
+{
+    const struct ty_problem_kind *kind = ty_problem_of_error(err);
+    struct ty_json_writer writer;
+    ty_auto_buf problem;
+    ty_buf_init(&problem, 256 * 1024);
+    bool quiet =
+        err->status == TY_INTERNAL || err->status == TY_CORRUPT || err->status == TY_NO_MEMORY;
+    ty_problem_write(&problem, kind, quiet ? NULL : err->text, ty_request_path(batch->request),
+                     ty_request_id(batch->request), faults);
+    ty_json_writer_init(&writer, &batch->results[index]);
+    ty_json_object(&writer);
+    ty_json_put_int(&writer, "status", kind->status);
+    ty_json_key(&writer, "problem");
+    ty_json_raw(&writer, problem.data ? problem.data : "{}", problem.data ? problem.len : 2);
+    ty_json_end(&writer);
+}
+
+static void note_job(struct batch *batch, const struct api_draft *draft)
+{
+    struct ty_json_writer writer;
+    struct ty_buf spec = {.data = draft->spec_text, .len = draft->submit.insert.spec_len};
+    ty_json_writer_init(&writer, &batch->results[draft->index]);
+    ty_json_object(&writer);
+    ty_json_put_int(&writer, "status", 201);
+    ty_json_key(&writer, "job");
+    api_write_job(&writer, &draft->submit.insert.record, &spec, 0);
+    ty_json_end(&writer);
+}
+
+static void item_answered(struct ty_submit *submit, ty_status status, const struct ty_error *err)
+{
+    struct api_draft *draft = (struct api_draft *)submit;
+    struct batch *batch = draft->owner;
+    if (status == TY_OK)
+        note_job(batch, draft);
+    else
+        note_problem(batch, draft->index, err, NULL);
+    api_draft_destroy(draft);
+    leave(batch);
+}
+
+static struct api_draft *judge_item(struct batch *batch, size_t index, const json_t *item)
+{
+    struct api_draft_input input = {.body = item};
+    struct api_draft *draft = NULL;
+    struct ty_faults faults;
+    struct ty_error err;
+    ty_faults_init(&faults);
+    if (ty_contract_check(batch->api->options.contract, "JobSpec", item, &faults, &err) != TY_OK ||
+        api_draft_create(batch->api, batch->request, &input, &draft, &faults, &err) != TY_OK) {
+        note_problem(batch, index, &err, &faults);
+        return NULL;
+    }
+    draft->owner = batch;
+    draft->index = index;
+    draft->submit.answered = item_answered;
+    return draft;
+}
+
+/* All that passed, in one commit. A refusal of the whole hand-over is each item's. */
+static void submit_all(struct batch *batch, struct ty_submit **submits, size_t count)
+{
+    struct ty_error err;
+    atomic_fetch_add(&batch->waiting, count);
+    if (count == 0 ||
+        ty_engine_submit_batch(batch->api->options.engine, submits, count, &err) == TY_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        item_answered(submits[i], err.status, &err);
+}
+
+static struct batch *create_batch(struct ty_api *api, struct ty_request *request, size_t count)
+{
+    struct batch *batch = calloc(1, sizeof *batch);
+    struct ty_buf *results = calloc(count + 1, sizeof *results);
+    if (!batch || !results) {
+        free(batch);
+        free(results);
+        return NULL;
+    }
+    *batch = (struct batch){
+        .api = api, .request = request, .count = count, .results = results, .waiting = 1};
+    for (size_t i = 0; i < count; i++)
+        ty_buf_init(&results[i], ANSWER_MAX);
+    return batch;
+}
+
+void jobs_batch(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    const json_t *items = json_object_get(ty_request_json(request), "items");
+    size_t count = json_array_size(items);
+    struct batch *batch = create_batch(api, request, count);
+    ty_auto_free struct ty_submit **submits = calloc(count + 1, sizeof *submits);
+    if (!batch || !submits) {
+        if (batch)
+            destroy_batch(batch);
+        ty_request_answer(request, NULL);
+        return;
+    }
+    size_t passed = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct api_draft *draft = judge_item(batch, i, json_array_get(items, i));
+        if (draft)
+            submits[passed++] = &draft->submit;
+    }
+    submit_all(batch, submits, passed);
+    leave(batch);
+}

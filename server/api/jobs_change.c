@@ -1,0 +1,138 @@
+/* PATCH and DELETE of a job. */
+#include "api/api.h"
+
+enum { LABELS_MAX = 64, LABELS_TEXT_MAX = 32 * 1024 };
+
+/* --- PATCH: labels and description (RFC 7396) --- */
+
+struct patch {
+    struct ty_write write; /* first */
+    struct ty_request *request;
+    int64_t tenant;
+    const char *job_id;
+    const json_t *body;
+    int64_t revision; /* after the change */
+    bool terminal;
+};
+
+/* The stored labels with the patch applied; null removes a label, a null in place of the object
+ * removes all. */
+static ty_status merge_labels(const char *stored, const json_t *patch, char **labels_out,
+                              struct ty_error *err)
+{
+    ty_auto_json labels = NULL;
+    if (ty_json_parse(stored, strlen(stored), &labels, err) != TY_OK)
+        return err->status;
+    if (json_is_null(patch))
+        json_object_clear(labels);
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)patch, key, value)
+    {
+        int result = json_is_null(value) ? (json_object_del(labels, key), 0)
+                                         : json_object_set(labels, key, value);
+        if (result != 0)
+            return ty_fail(err, TY_NO_MEMORY, "labels");
+    }
+    if (json_object_size(labels) > LABELS_MAX)
+        return ty_fail_code(err, TY_REFUSED, "too_many_labels", "a job has at most %d labels",
+                            LABELS_MAX);
+    char *text = json_dumps(labels, JSON_COMPACT);
+    if (!text)
+        return ty_fail(err, TY_NO_MEMORY, "labels");
+    *labels_out = text;
+    return TY_OK;
+}
+
+static ty_status apply_patch(struct ty_writer *writer, struct ty_write *write, struct ty_error *err)
+{
+    struct patch *patch = (struct patch *)write;
+    struct ty_job_record record;
+    char etag[API_ETAG];
+    ty_auto_free char *labels = NULL;
+    if (ty_jobs_find(writer, patch->tenant, patch->job_id, &record, err) != TY_OK)
+        return err->status;
+    api_job_etag(record.revision, 0, etag);
+    if (ty_precondition_check(patch->request, etag, err) != TY_OK)
+        return err->status;
+    const json_t *change = json_object_get(patch->body, "labels");
+    if (change && merge_labels(record.labels, change, &labels, err) != TY_OK)
+        return err->status;
+    const json_t *description = json_object_get(patch->body, "description");
+    if (ty_jobs_save_metadata(writer, &record, labels, json_string_value(description),
+                              json_is_null(description), err) != TY_OK)
+        return err->status;
+    patch->revision = record.revision;
+    patch->terminal = ty_job_terminal(record.status.state);
+    return TY_OK;
+}
+
+void jobs_update(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_error err;
+    struct patch patch = {.write = {.apply = apply_patch},
+                          .request = request,
+                          .tenant = api_caller(request)->tenant,
+                          .job_id = ty_request_variable(request, "job_id"),
+                          .body = ty_request_json(request)};
+    if (ty_store_write_wait(api->options.store, &patch.write, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    ty_hub_changed(api->options.hub, patch.job_id, patch.revision, patch.terminal, false);
+    api_answer_job(api, request, 200, patch.job_id);
+}
+
+/* --- DELETE --- */
+
+static void answer_pending(struct ty_request *request, const char *job_id)
+{
+    char path[API_JOB_PATH];
+    struct ty_buf body;
+    struct ty_json_writer writer;
+    ty_buf_init(&body, 1024);
+    ty_json_writer_init(&writer, &body);
+    ty_json_object(&writer);
+    ty_json_put_string(&writer, "id", job_id);
+    ty_json_put_string(&writer, "state", ty_job_state_name(TY_JOB_CANCELLING));
+    ty_json_end(&writer);
+    api_job_path(job_id, path);
+    struct ty_response *response = ty_response_buf(202, "application/json", &body);
+    ty_response_location(response, path);
+    ty_request_answer(request, response);
+}
+
+static ty_status delete_job(struct ty_api *api, struct ty_request *request, bool *pending_out,
+                            struct ty_error *err)
+{
+    struct ty_job_record record;
+    char etag[API_ETAG];
+    int64_t if_revision = 0;
+    if (api_find_job(api, request, &record, err) != TY_OK)
+        return err->status;
+    if (ty_request_header(request, "If-Match")) {
+        api_job_etag(record.revision, 0, etag);
+        if (ty_precondition_check(request, etag, err) != TY_OK)
+            return err->status;
+        if_revision = record.revision;
+    }
+    return ty_engine_delete(api->options.engine, record.tenant, record.id,
+                            api_flag(request, "force"), if_revision, pending_out, err);
+}
+
+void jobs_delete(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_error err;
+    bool pending = false;
+    ty_status status = delete_job(api, request, &pending, &err);
+    if (status == TY_NOT_FOUND && api_flag(request, "allow_missing"))
+        status = TY_OK;
+    if (status != TY_OK)
+        api_answer_error(request, &err);
+    else if (pending)
+        answer_pending(request, ty_request_variable(request, "job_id"));
+    else
+        api_answer_empty(request, 204);
+}

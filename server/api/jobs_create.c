@@ -1,0 +1,182 @@
+/* POST /v1/jobs: judge on a pool thread, hand the job to the store, answer when it is committed. */
+#include "api/draft.h"
+
+/* --- a repeat of a request that made a job already --- */
+
+void api_reset_to_first(struct ty_job_record *record, const char *spec_text, size_t spec_len,
+                        char **labels_out)
+{
+    struct ty_error err;
+    ty_auto_json spec = NULL;
+    if (ty_json_parse(spec_text, spec_len, &spec, &err) != TY_OK)
+        return;
+    const json_t *labels = json_object_get(spec, "labels");
+    *labels_out = labels ? json_dumps(labels, JSON_COMPACT) : strdup("{}");
+    record->labels = *labels_out ? *labels_out : "{}";
+    record->updated_at = record->created_at;
+    record->revision = 1;
+    ty_job_begin(json_is_true(json_object_get(spec, "suspended")), &record->status);
+}
+
+static void answer_created(struct ty_request *request, const struct ty_job_record *record,
+                           const struct ty_buf *spec, bool replayed)
+{
+    struct ty_buf body;
+    struct ty_json_writer writer;
+    char path[API_JOB_PATH];
+    char etag[API_ETAG];
+    ty_buf_init(&body, ANSWER_MAX);
+    ty_json_writer_init(&writer, &body);
+    api_write_job(&writer, record, spec, 0);
+    api_job_path(record->id, path);
+    api_job_etag(record->revision, 0, etag);
+    struct ty_response *response = ty_response_buf(201, "application/json", &body);
+    ty_response_location(response, path);
+    ty_response_etag(response, etag);
+    if (replayed)
+        ty_response_header(response, "Idempotency-Replayed", "true");
+    ty_request_answer(request, response);
+    ty_buf_done(&body);
+}
+
+struct replay {
+    struct ty_api *api;
+    struct ty_request *request;
+    bool answered;
+};
+
+static bool replay_job(void *context, const struct ty_job_record *stored)
+{
+    struct replay *replay = context;
+    struct ty_error err;
+    struct ty_job_record record = *stored;
+    ty_auto_buf spec;
+    ty_buf_init(&spec, ANSWER_MAX);
+    char *labels = NULL;
+    if (ty_jobs_spec(api_reader(replay->api, replay->request), record.row, &spec, &err) != TY_OK)
+        return false;
+    api_reset_to_first(&record, spec.data, spec.len, &labels);
+    answer_created(replay->request, &record, &spec, true);
+    replay->answered = true;
+    free(labels);
+    return false;
+}
+
+/* The second half of a replayed request, on the pool: the job as it was when the first answer left.
+ */
+static void answer_replay(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct api_draft *draft = ((struct api_session *)ty_request_principal(request))->draft;
+    struct replay replay = {api, request, false};
+    struct ty_error err;
+    ty_status status = ty_jobs_get(api_reader(api, request), draft->session.principal.tenant,
+                                   draft->submit.replayed_id, replay_job, &replay, &err);
+    api_draft_destroy(draft);
+    if (replay.answered)
+        return;
+    if (status == TY_OK || status == TY_NOT_FOUND)
+        (void)ty_fail_code(&err, TY_GONE, "job_deleted",
+                           "the job that this key made has been removed");
+    api_answer_error(request, &err);
+}
+
+/* --- the engine's word, on the writer thread --- */
+
+static void answered(struct ty_submit *submit, ty_status status, const struct ty_error *err)
+{
+    struct api_draft *draft = (struct api_draft *)submit;
+    struct ty_error rename_error;
+    if (status == TY_CONFLICT && ty_str_equal(err->code, "object_name_taken") &&
+        api_draft_rename(draft, &rename_error) == TY_OK) {
+        api_draft_submit(draft);
+        return;
+    }
+    if (status == TY_OK && submit->replayed) {
+        ((struct api_session *)ty_request_principal(draft->request))->draft = draft;
+        api_to_pool(draft->api, draft->request, answer_replay);
+        return;
+    }
+    if (status == TY_OK) {
+        struct ty_buf spec = {.data = draft->spec_text, .len = submit->insert.spec_len};
+        answer_created(draft->request, &submit->insert.record, &spec, false);
+    } else {
+        api_answer_error(draft->request, err);
+    }
+    api_draft_destroy(draft);
+}
+
+void api_draft_submit(struct api_draft *draft)
+{
+    struct ty_error err;
+    struct ty_request *request = draft->request;
+    draft->submit.answered = answered;
+    if (ty_engine_submit(draft->api->options.engine, &draft->submit, &err) == TY_OK)
+        return;
+    api_answer_error(request, &err);
+    api_draft_destroy(draft);
+}
+
+/* --- dry runs --- */
+
+static void answer_preview(struct ty_request *request, struct api_draft *draft,
+                           const struct ty_manifest *manifest)
+{
+    struct ty_buf body;
+    struct ty_json_writer writer;
+    ty_buf_init(&body, ANSWER_MAX);
+    ty_json_writer_init(&writer, &body);
+    ty_json_object(&writer);
+    ty_json_put_bool(&writer, "dry_run", true);
+    ty_json_put_string(&writer, "name", draft->spec->name);
+    ty_json_key(&writer, "spec");
+    ty_json_raw(&writer, draft->spec_text, strlen(draft->spec_text));
+    ty_json_key(&writer, "manifest");
+    api_write_manifest(&writer, manifest);
+    ty_json_key(&writer, "warnings");
+    ty_json_raw(&writer, draft->warnings, strlen(draft->warnings));
+    ty_json_end(&writer);
+    api_answer_json(request, 200, &body, NULL);
+    ty_buf_done(&body);
+}
+
+static void preview(struct ty_api *api, struct ty_request *request, struct api_draft *draft)
+{
+    struct ty_manifest manifest = {0};
+    struct ty_faults faults;
+    struct ty_error err;
+    struct ty_render_input input = {.spec = draft->spec,
+                                    .job_id = draft->id,
+                                    .object_name = draft->object_name,
+                                    .namespace = draft->session.principal.namespace,
+                                    .tenant = draft->session.principal.tenant_name};
+    ty_faults_init(&faults);
+    if (api_render(api, &input, &manifest, &faults, &err) == TY_OK)
+        answer_preview(request, draft, &manifest);
+    else
+        api_answer_faults(request, &err, &faults);
+    ty_manifest_done(&manifest);
+}
+
+void jobs_create(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    bool dry_run = api_flag(request, "dry_run");
+    struct api_draft_input input = {.body = ty_request_json(request),
+                                    .route = "POST /v1/jobs",
+                                    .use_idempotency_key = !dry_run};
+    struct api_draft *draft = NULL;
+    struct ty_faults faults;
+    struct ty_error err;
+    ty_faults_init(&faults);
+    if (api_draft_create(api, request, &input, &draft, &faults, &err) != TY_OK) {
+        api_answer_faults(request, &err, &faults);
+        return;
+    }
+    if (!dry_run) {
+        api_draft_submit(draft);
+        return;
+    }
+    preview(api, request, draft);
+    api_draft_destroy(draft);
+}

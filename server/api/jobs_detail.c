@@ -1,0 +1,194 @@
+/* GET …/manifest, …/transitions and …/replicas. */
+#include "api/draft.h"
+
+#include "trainyard/base/yaml.h"
+
+#include <inttypes.h>
+
+/* --- manifest: exactly what the executor is given --- */
+
+static ty_status render_job(struct ty_api *api, struct ty_request *request,
+                            struct ty_manifest *manifest_out, char etag[API_ETAG],
+                            struct ty_error *err)
+{
+    struct ty_job_record record;
+    struct ty_job_spec *spec = NULL;
+    struct ty_faults faults;
+    ty_faults_init(&faults);
+    if (api_find_job(api, request, &record, err) != TY_OK ||
+        api_job_spec(api, request, record.row, &spec, err) != TY_OK)
+        return err->status;
+    struct ty_render_input input = {.spec = spec,
+                                    .job_id = record.id,
+                                    .object_name = record.object_name,
+                                    .namespace = record.namespace,
+                                    .tenant = record.tenant_name};
+    ty_status status = api_render(api, &input, manifest_out, &faults, err);
+    ty_job_spec_destroy(spec);
+    (void)snprintf(etag, API_ETAG, "\"m-%s-%s\"", TRAINYARD_VERSION,
+                   record.id + strlen(record.id) - 8);
+    return status;
+}
+
+/* One YAML stream: a document an object, as `kubectl apply -f` takes it. */
+static void write_stream(struct ty_buf *out, const struct ty_manifest *manifest)
+{
+    for (size_t i = 0; i < json_array_size(manifest->objects); i++) {
+        ty_buf_adds(out, "---\n");
+        ty_yaml_write(out, json_array_get(manifest->objects, i));
+    }
+}
+
+void jobs_manifest(void *context, struct ty_request *request)
+{
+    struct ty_manifest manifest = {0};
+    struct ty_error err;
+    struct ty_json_writer writer;
+    char etag[API_ETAG];
+    if (render_job(context, request, &manifest, etag, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        ty_manifest_done(&manifest);
+        return;
+    }
+    const char *type = ty_request_answer_type(request);
+    ty_auto_buf body;
+    ty_buf_init(&body, ANSWER_MAX);
+    if (ty_str_equal(type, "application/yaml")) {
+        write_stream(&body, &manifest);
+        etag[1] = 'y';
+    } else {
+        ty_json_writer_init(&writer, &body);
+        api_write_manifest(&writer, &manifest);
+    }
+    ty_manifest_done(&manifest);
+    struct ty_response *response = ty_response_buf(200, type, &body);
+    ty_response_etag(response, etag);
+    ty_request_answer(request, response);
+}
+
+/* --- transitions --- */
+
+struct history {
+    struct ty_json_writer writer;
+    size_t limit;
+    size_t count;
+    int64_t last;
+    bool more;
+};
+
+static bool write_transition(void *context, const struct ty_transition *transition)
+{
+    struct history *history = context;
+    struct ty_json_writer *writer = &history->writer;
+    if (history->count == history->limit) {
+        history->more = true;
+        return false;
+    }
+    ty_json_object(writer);
+    ty_json_put_int(writer, "sequence", transition->sequence);
+    ty_json_put_time(writer, "at", transition->at);
+    ty_json_put_string(writer, "from",
+                       transition->sequence == 1 ? NULL : ty_job_state_name(transition->from));
+    ty_json_put_string(writer, "to", ty_job_state_name(transition->to));
+    ty_json_put_string(writer, "cause",
+                       transition->cause == TY_CAUSE_NONE ? NULL
+                                                          : ty_job_cause_name(transition->cause));
+    ty_json_put_string(writer, "message", transition->message);
+    ty_json_put_int(writer, "attempt", transition->attempt);
+    ty_json_end(writer);
+    history->last = transition->sequence;
+    history->count++;
+    return true;
+}
+
+static void begin_items(struct ty_json_writer *writer, struct ty_buf *body)
+{
+    ty_json_writer_init(writer, body);
+    ty_json_object(writer);
+    ty_json_key(writer, "items");
+    ty_json_array(writer);
+}
+
+void jobs_transitions(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_job_record record;
+    struct ty_cursor cursor;
+    struct ty_error err;
+    struct history history = {.limit = api_limit(request)};
+    char identity[TY_ID_TEXT + 16];
+    ty_auto_buf body;
+    ty_buf_init(&body, ANSWER_MAX);
+    begin_items(&history.writer, &body);
+    snprintf(identity, sizeof identity, "transitions|%s", ty_request_variable(request, "job_id"));
+    if (api_find_job(api, request, &record, &err) != TY_OK ||
+        api_cursor(api, request, identity, &cursor, &err) != TY_OK ||
+        ty_transitions_list(api_reader(api, request), record.row, cursor.row, history.limit + 1,
+                            write_transition, &history, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    struct ty_cursor next = {.row = history.last};
+    api_answer_page(api, request, &history.writer, identity, history.more ? &next : NULL);
+}
+
+/* --- replicas: as last observed; before that, those that will be --- */
+
+static void write_planned(struct ty_json_writer *writer, const struct ty_job_record *record,
+                          int32_t index)
+{
+    char name[TY_REPLICA_NAME];
+    snprintf(name, sizeof name, index == 0 ? "master-0" : "worker-%" PRId32, index - 1);
+    ty_json_object(writer);
+    ty_json_put_string(writer, "name", name);
+    ty_json_put_string(writer, "role", index == 0 ? "master" : "worker");
+    ty_json_put_int(writer, "index", index == 0 ? 0 : index - 1);
+    ty_json_put_string(writer, "state", "pending");
+    ty_json_put_string(writer, "reason", NULL);
+    ty_json_put_int(writer, "restarts", 0);
+    ty_json_put_string(writer, "exit_code", NULL);
+    ty_json_put_string(writer, "exit_signal", NULL);
+    ty_json_put_time(writer, "started_at", 0);
+    ty_json_put_time(writer, "finished_at", 0);
+    ty_json_key(writer, "links");
+    ty_json_object(writer);
+    ty_json_key(writer, "logs");
+    ty_auto_buf path;
+    ty_buf_init(&path, 256);
+    ty_buf_addf(&path, "/v1/jobs/%s/logs?replica=%s", record->id, name);
+    ty_json_string(writer, path.data);
+    ty_json_end(writer);
+    ty_json_end(writer);
+}
+
+void jobs_replicas(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_job_record record;
+    struct ty_cursor cursor;
+    struct ty_error err;
+    struct ty_json_writer writer;
+    ty_auto_json observed = NULL;
+    char identity[TY_ID_TEXT + 16];
+    ty_auto_buf body;
+    ty_buf_init(&body, ANSWER_MAX);
+    begin_items(&writer, &body);
+    snprintf(identity, sizeof identity, "replicas|%s", ty_request_variable(request, "job_id"));
+    if (api_find_job(api, request, &record, &err) != TY_OK ||
+        api_cursor(api, request, identity, &cursor, &err) != TY_OK ||
+        ty_json_parse(record.replica_list, strlen(record.replica_list), &observed, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    size_t total =
+        json_array_size(observed) > 0 ? json_array_size(observed) : (size_t)record.replicas;
+    size_t end = (size_t)cursor.row + api_limit(request);
+    for (size_t i = (size_t)cursor.row; i < total && i < end; i++) {
+        if (json_array_size(observed) > 0)
+            ty_json_value(&writer, json_array_get(observed, i));
+        else
+            write_planned(&writer, &record, (int32_t)i);
+    }
+    struct ty_cursor next = {.row = (int64_t)end};
+    api_answer_page(api, request, &writer, identity, end < total ? &next : NULL);
+}

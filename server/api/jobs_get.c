@@ -1,0 +1,180 @@
+/* GET /v1/jobs/{job_id}: from the cache of ready bodies on the HTTP thread, else from the database
+ * on the pool; with `wait` parked until the job changes. */
+#include "api/api.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* A cached body gives its bytes to an answer without a copy; the answer's end gives the reference
+ * back. */
+static void release_body_bytes(void *bytes)
+{
+    ty_job_body_unref(
+        (struct ty_job_body *)(void *)((char *)bytes - offsetof(struct ty_job_body, bytes)));
+}
+
+static void answer_body(struct ty_request *request, struct ty_job_body *body)
+{
+    struct ty_response *response =
+        ty_response_bytes(200, "application/json", body->bytes, body->len, release_body_bytes);
+    ty_response_etag(response, body->etag);
+    ty_request_answer(request, response);
+}
+
+/* --- the database's answer --- */
+
+struct rendering {
+    struct ty_api *api;
+    struct ty_reader *reader;
+    struct ty_job_body *body;
+    int64_t queue_position;
+    ty_status status;
+    struct ty_error *err;
+};
+
+static ty_status render(struct rendering *rendering, const struct ty_job_record *record)
+{
+    ty_auto_buf spec;
+    ty_auto_buf text;
+    struct ty_json_writer writer;
+    ty_buf_init(&spec, ANSWER_MAX);
+    ty_buf_init(&text, ANSWER_MAX);
+    if (ty_jobs_spec(rendering->reader, record->row, &spec, rendering->err) != TY_OK)
+        return rendering->err->status;
+    if (record->status.state == TY_JOB_QUEUED)
+        rendering->queue_position =
+            ty_engine_queue_position(rendering->api->options.engine, record->id);
+    ty_json_writer_init(&writer, &text);
+    api_write_job(&writer, record, &spec, rendering->queue_position);
+    if (ty_buf_check(&text, "job", rendering->err) != TY_OK ||
+        ty_job_body_create(text.data, text.len, &rendering->body) != TY_OK)
+        return ty_fail(rendering->err, TY_NO_MEMORY, "job");
+    rendering->body->tenant = record->tenant;
+    rendering->body->revision = record->revision;
+    rendering->body->terminal = ty_job_terminal(record->status.state);
+    api_job_etag(record->revision, rendering->queue_position, rendering->body->etag);
+    return TY_OK;
+}
+
+static bool render_visited(void *context, const struct ty_job_record *record)
+{
+    struct rendering *rendering = context;
+    rendering->status = render(rendering, record);
+    return false;
+}
+
+/* A new reference to the job as stored; cached for the next reader unless its place in the queue
+ * stands in it. */
+static ty_status load_body(struct ty_api *api, struct ty_request *request,
+                           struct ty_job_body **body_out, struct ty_error *err)
+{
+    const char *id = ty_request_variable(request, "job_id");
+    struct rendering rendering = {.api = api, .reader = api_reader(api, request), .err = err};
+    ty_status status = ty_jobs_get(rendering.reader, api_caller(request)->tenant, id,
+                                   render_visited, &rendering, err);
+    if (status == TY_OK)
+        status = rendering.status;
+    if (status != TY_OK)
+        return status;
+    if (rendering.queue_position == 0)
+        ty_hub_put(api->options.hub, id, ty_job_body_ref(rendering.body));
+    *body_out = rendering.body;
+    return TY_OK;
+}
+
+static void get_from_store(void *context, struct ty_request *request)
+{
+    struct ty_job_body *body = NULL;
+    struct ty_error err;
+    if (load_body(context, request, &body, &err) == TY_OK)
+        answer_body(request, body);
+    else
+        api_answer_error(request, &err);
+}
+
+/* --- waiting --- */
+
+struct parked {
+    struct ty_api *api;
+    struct ty_request *request;
+    struct ty_hub_wait *wait;
+};
+
+static void wake_parked(void *context)
+{
+    struct parked *parked = context;
+    api_to_pool(parked->api, parked->request, get_from_store);
+}
+
+/* Whether there is nothing to wait for: the client's copy is old already, or the job can never
+ * change again. */
+static bool settled(struct ty_request *request, const struct ty_job_body *body)
+{
+    const char *list = ty_request_header(request, "If-None-Match");
+    bool same = true;
+    if (list && ty_etag_list_matches(list, body->etag, false, &same) != TY_OK)
+        return true;
+    return !same || body->terminal;
+}
+
+static void get_or_wait(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_job_body *body = NULL;
+    struct ty_error err;
+    if (load_body(api, request, &body, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    struct parked *parked = ty_request_alloc(request, sizeof *parked);
+    if (!parked || atomic_load(&api->draining) || settled(request, body)) {
+        answer_body(request, body);
+        return;
+    }
+    *parked = (struct parked){api, request, NULL};
+    int64_t deadline = ty_monotonic_ms(api->options.clock) +
+                       ty_argument_integer(api_arguments(request), "wait") * 1000;
+    int64_t revision = body->revision;
+    ty_job_body_unref(body);
+    /* Once parked the request may be answered at any moment, so nothing of it is touched after a
+     * success. */
+    if (ty_hub_wait(api->options.hub, ty_request_variable(request, "job_id"), revision, deadline,
+                    wake_parked, parked, &parked->wait, &err) != TY_OK)
+        api_answer_error(request, &err);
+}
+
+void jobs_get(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    if (ty_argument_integer(api_arguments(request), "wait") > 0) {
+        api_to_pool(api, request, get_or_wait);
+        return;
+    }
+    struct ty_job_body *body = ty_hub_get(api->options.hub, ty_request_variable(request, "job_id"));
+    if (body && body->tenant == api_caller(request)->tenant) {
+        answer_body(request, body);
+        return;
+    }
+    ty_job_body_unref(body);
+    api_to_pool(api, request, get_from_store);
+}
+
+/* After a change: the job as it stands, for the caller that made it. */
+void api_answer_job(struct ty_api *api, struct ty_request *request, int status, const char *job_id)
+{
+    struct ty_job_body *body = NULL;
+    struct ty_error err;
+    char path[API_JOB_PATH];
+    if (load_body(api, request, &body, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    struct ty_response *response =
+        ty_response_bytes(status, "application/json", body->bytes, body->len, release_body_bytes);
+    ty_response_etag(response, body->etag);
+    if (status == 202) {
+        api_job_path(job_id, path);
+        ty_response_location(response, path);
+    }
+    ty_request_answer(request, response);
+}

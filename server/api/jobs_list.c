@@ -1,0 +1,135 @@
+/* GET /v1/jobs: one page, written row by row. */
+#include "api/api.h"
+
+struct page {
+    struct ty_api *api;
+    struct ty_json_writer writer;
+    size_t limit;
+    size_t count;
+    int64_t last_row;
+    bool more;
+};
+
+static bool write_item(void *context, const struct ty_job_record *record)
+{
+    struct page *page = context;
+    if (page->count == page->limit) {
+        page->more = true;
+        return false;
+    }
+    int64_t position = record->status.state == TY_JOB_QUEUED
+                           ? ty_engine_queue_position(page->api->options.engine, record->id)
+                           : 0;
+    api_write_job(&page->writer, record, NULL, position);
+    page->last_row = record->row;
+    page->count++;
+    return true;
+}
+
+static void read_states(const struct ty_arguments *arguments, struct ty_job_query *query)
+{
+    for (size_t i = 0; i < ty_argument_count(arguments, "state"); i++) {
+        ty_job_state state;
+        if (ty_job_state_parse(ty_argument_item(arguments, "state", i), &state) == TY_OK)
+            query->states |= 1u << state;
+    }
+}
+
+/* "key=value" items; the texts are copies that live with the request. */
+static ty_status read_labels(struct ty_request *request, struct ty_job_query *query,
+                             struct ty_error *err)
+{
+    const struct ty_arguments *arguments = api_arguments(request);
+    size_t most = sizeof query->labels / sizeof query->labels[0];
+    for (size_t i = 0; i < ty_argument_count(arguments, "label") && i < most; i++) {
+        char *key = ty_request_dup(request, ty_argument_item(arguments, "label", i));
+        if (!key)
+            return ty_fail(err, TY_NO_MEMORY, "request");
+        char *value = strchr(key, '=');
+        *value = '\0';
+        query->labels[query->labels_count].key = key;
+        query->labels[query->labels_count++].value = value + 1;
+    }
+    return TY_OK;
+}
+
+static ty_status read_name(struct ty_request *request, struct ty_job_query *query,
+                           struct ty_error *err)
+{
+    const char *given = ty_argument_text(api_arguments(request), "name");
+    if (!given)
+        return TY_OK;
+    char *name = ty_request_dup(request, given);
+    if (!name)
+        return ty_fail(err, TY_NO_MEMORY, "request");
+    size_t len = strlen(name);
+    query->name_prefix = len > 0 && name[len - 1] == '*';
+    if (query->name_prefix)
+        name[len - 1] = '\0';
+    query->name = name;
+    return TY_OK;
+}
+
+static ty_status read_query(struct ty_request *request, struct ty_job_query *query,
+                            struct ty_error *err)
+{
+    const struct ty_arguments *arguments = api_arguments(request);
+    const char *sort = ty_argument_text(arguments, "sort");
+    query->tenant = api_caller(request)->tenant;
+    query->oldest_first = sort && ty_str_equal(sort, "created_at");
+    /* The store's bounds are exclusive; `created_after` takes its own moment in. */
+    if (ty_argument_given(arguments, "created_after"))
+        query->created_after = ty_argument_time(arguments, "created_after") - 1;
+    query->created_before = ty_argument_time(arguments, "created_before");
+    read_states(arguments, query);
+    if (read_labels(request, query, err) != TY_OK)
+        return err->status;
+    return read_name(request, query, err);
+}
+
+/* Filters and sort in one canonical text: what a cursor is bound to. */
+static void write_identity(const struct ty_job_query *query, struct ty_buf *out)
+{
+    ty_buf_addf(out, "jobs|%u|%s|%d|%lld|%lld|%d", query->states, query->name ? query->name : "",
+                query->name_prefix, (long long)query->created_after,
+                (long long)query->created_before, query->oldest_first);
+    for (size_t i = 0; i < query->labels_count; i++)
+        ty_buf_addf(out, "|%s=%s", query->labels[i].key, query->labels[i].value);
+}
+
+static ty_status list(struct ty_api *api, struct ty_request *request, struct ty_buf *identity,
+                      struct page *page, struct ty_error *err)
+{
+    struct ty_job_query query = {0};
+    struct ty_cursor cursor;
+    if (read_query(request, &query, err) != TY_OK)
+        return err->status;
+    write_identity(&query, identity);
+    if (ty_buf_check(identity, "query", err) != TY_OK ||
+        api_cursor(api, request, identity->data, &cursor, err) != TY_OK)
+        return err->status;
+    query.after_row = cursor.row;
+    query.limit = page->limit + 1;
+    return ty_jobs_list(api_reader(api, request), &query, write_item, page, err);
+}
+
+void jobs_list(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_error err;
+    ty_auto_buf body;
+    ty_auto_buf identity;
+    ty_buf_init(&body, ANSWER_MAX);
+    ty_buf_init(&identity, 4096);
+    struct page page = {.api = api, .limit = api_limit(request)};
+    ty_json_writer_init(&page.writer, &body);
+    ty_json_object(&page.writer);
+    ty_json_key(&page.writer, "items");
+    ty_json_array(&page.writer);
+    if (list(api, request, &identity, &page, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    struct ty_cursor next = {.row = page.last_row};
+    api_answer_page(api, request, &page.writer, identity.data, page.more ? &next : NULL);
+}

@@ -1,0 +1,419 @@
+/* The happy path: `read` copies what the archive has from `offset` on; at its end the connection
+ * sleeps until the archive's watcher, or the end of the job, wakes it; when the log is sealed (or
+ * the job ended without one) the body ends. An unfinished line is held back for a moment, because
+ * programs often write a line and its end apart.
+ *
+ * Who holds a stream: the HTTP server (until `release`) and, while the job lives, one waiter on the
+ * job. */
+#include "api/log_stream.h"
+
+#include "trainyard/base/file.h"
+#include "trainyard/logs/frame.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { PARTIAL_AFTER_MS = 200, JOB_WAIT_MS = 60000, EVENTS_MAX = 1024 * 1024 };
+
+struct log_stream {
+    struct ty_api *api;
+    struct log_request wanted;
+    _Atomic int refs;
+    struct ty_stream *stream; /* borrowed: the server's own reference outlives `release` */
+    struct ty_log_reader *reader;
+    struct ty_log_watch *watch;
+    struct ty_buf events; /* SSE: made but not yet sent */
+    size_t events_sent;
+    char *chunk;                      /* SSE: TY_FRAME_CHUNK bytes */
+    bool ended;                       /* the last event was made */
+    _Atomic int64_t partial_since_ms; /* an unfinished line is held back since then; 0 = none */
+    _Atomic bool terminal;
+    _Atomic bool draining;
+    _Atomic bool revoked;
+    pthread_mutex_t lock; /* guards what follows */
+    bool released;
+    int64_t revision;
+    /* In the registry, under its lock. */
+    struct log_stream *next;
+    struct log_stream **back;
+};
+
+struct log_streams {
+    pthread_mutex_t lock;
+    struct log_stream *first;
+};
+
+struct log_streams *log_streams_create(void)
+{
+    struct log_streams *streams = calloc(1, sizeof *streams);
+    if (streams)
+        pthread_mutex_init(&streams->lock, NULL);
+    return streams;
+}
+
+void log_streams_destroy(struct log_streams *streams)
+{
+    if (!streams)
+        return;
+    pthread_mutex_destroy(&streams->lock);
+    free(streams);
+}
+
+static void enlist(struct log_streams *streams, struct log_stream *stream)
+{
+    pthread_mutex_lock(&streams->lock);
+    stream->next = streams->first;
+    stream->back = &streams->first;
+    if (stream->next)
+        stream->next->back = &stream->next;
+    streams->first = stream;
+    pthread_mutex_unlock(&streams->lock);
+}
+
+static void delist(struct log_streams *streams, struct log_stream *stream)
+{
+    pthread_mutex_lock(&streams->lock);
+    *stream->back = stream->next;
+    if (stream->next)
+        stream->next->back = stream->back;
+    pthread_mutex_unlock(&streams->lock);
+}
+
+/* The timer's turn: end streams whose token is gone, wake those that hold an unfinished line for
+ * long enough. */
+void log_streams_expire(struct ty_api *api)
+{
+    int64_t now = api_now(api);
+    int64_t now_ms = ty_monotonic_ms(api->options.clock);
+    pthread_mutex_lock(&api->streams->lock);
+    for (struct log_stream *stream = api->streams->first; stream; stream = stream->next) {
+        int64_t since = atomic_load(&stream->partial_since_ms);
+        bool revoked = !ty_access_table_alive(api->access, stream->wanted.token, now);
+        if (revoked)
+            atomic_store(&stream->revoked, true);
+        if (revoked || (since != 0 && now_ms - since >= PARTIAL_AFTER_MS))
+            ty_stream_wake(stream->stream);
+    }
+    pthread_mutex_unlock(&api->streams->lock);
+}
+
+static void unref(struct log_stream *stream)
+{
+    if (atomic_fetch_sub(&stream->refs, 1) > 1)
+        return;
+    ty_log_reader_close(stream->reader);
+    ty_buf_done(&stream->events);
+    free(stream->chunk);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}
+
+/* --- the job's end --- */
+
+static void job_changed(void *context);
+
+/* Wait for the job's next change; the waiter holds one reference. */
+static void await_job(struct log_stream *stream)
+{
+    struct ty_error err;
+    pthread_mutex_lock(&stream->lock);
+    bool wanted = !stream->released && !atomic_load(&stream->api->draining);
+    int64_t revision = stream->revision;
+    pthread_mutex_unlock(&stream->lock);
+    if (!wanted)
+        return;
+    struct ty_hub_wait *wait = NULL;
+    atomic_fetch_add(&stream->refs, 1);
+    /* Bounded, so that a stream whose client left does not wait for the end of a long job. */
+    int64_t deadline = ty_monotonic_ms(stream->api->options.clock) + JOB_WAIT_MS;
+    if (ty_hub_wait(stream->api->options.hub, stream->wanted.job_id, revision, deadline,
+                    job_changed, stream, &wait, &err) != TY_OK)
+        unref(stream);
+}
+
+struct job_look {
+    bool found;
+    bool terminal;
+    int64_t revision;
+};
+
+static bool look_at_job(void *context, const struct ty_job_record *record)
+{
+    *(struct job_look *)context =
+        (struct job_look){true, ty_job_terminal(record->status.state), record->revision};
+    return false;
+}
+
+/* On the pool, with the waiter's reference: has the job ended? */
+static void check_job(void *context, size_t worker)
+{
+    struct log_stream *stream = context;
+    struct job_look look = {0};
+    struct ty_error err;
+    ty_status status = ty_jobs_get(stream->api->readers[worker], stream->wanted.tenant,
+                                   stream->wanted.job_id, look_at_job, &look, &err);
+    if (status == TY_NOT_FOUND || look.terminal) {
+        atomic_store(&stream->terminal, true);
+    } else {
+        pthread_mutex_lock(&stream->lock);
+        if (look.found)
+            stream->revision = look.revision;
+        pthread_mutex_unlock(&stream->lock);
+        await_job(stream);
+    }
+    /* The connection is woken under the lock that `release` takes, so it cannot be gone. */
+    pthread_mutex_lock(&stream->lock);
+    if (!stream->released)
+        ty_stream_wake(stream->stream);
+    pthread_mutex_unlock(&stream->lock);
+    unref(stream);
+}
+
+/* On the thread that commits. A full pool is not the end of the stream: the sealed log tells of the
+ * end too. */
+static void job_changed(void *context)
+{
+    struct log_stream *stream = context;
+    if (ty_pool_submit(stream->api->options.pool, check_job, stream) != TY_OK)
+        unref(stream);
+}
+
+/* --- making the body --- */
+
+/* A log that was not there when the stream began may have come into being. */
+static bool has_reader(struct log_stream *stream)
+{
+    struct ty_error err;
+    if (!stream->reader)
+        (void)!log_open(stream->api, stream->wanted.job_id, stream->wanted.replica, &stream->reader,
+                        &err);
+    return stream->reader != NULL;
+}
+
+struct span {
+    int64_t end; /* of what may be sent now */
+    bool final;  /* nothing will follow */
+};
+
+/* How far the log goes. The end of the job is read before the extent, so that bytes written before
+ * it are seen. */
+static struct span measure(struct log_stream *stream)
+{
+    struct ty_error err;
+    struct ty_log_extent extent = {0};
+    struct span span = {stream->wanted.offset, atomic_load(&stream->terminal)};
+    if (!stream->wanted.follow)
+        span = (struct span){stream->wanted.end, true};
+    else if (has_reader(stream) &&
+             ty_log_extent(stream->reader, stream->wanted.attempt, &extent, &err) == TY_OK) {
+        span.end = extent.end > span.end ? extent.end : span.end;
+        span.final = span.final || extent.sealed;
+    }
+    return span;
+}
+
+static ssize_t read_raw(struct log_stream *stream, char *out, size_t max)
+{
+    struct ty_error err;
+    struct span span = measure(stream);
+    int64_t left = span.end - stream->wanted.offset;
+    size_t got = 0;
+    if (left <= 0 || !has_reader(stream))
+        return span.final ? TY_STREAM_END : TY_STREAM_NOTHING;
+    if (ty_log_read(stream->reader, stream->wanted.offset, out,
+                    (int64_t)max < left ? max : (size_t)left, &got, &err) != TY_OK)
+        return TY_STREAM_ERROR;
+    stream->wanted.offset += (int64_t)got;
+    if (got == 0)
+        return span.final ? TY_STREAM_ERROR : TY_STREAM_NOTHING;
+    return (ssize_t)got;
+}
+
+/* Which frames to take of bytes that have no line end yet. */
+static ty_frames frames_wanted(struct log_stream *stream, bool final)
+{
+    int64_t since = atomic_load(&stream->partial_since_ms);
+    if (final)
+        return TY_FRAMES_FINAL;
+    if (since != 0 && ty_monotonic_ms(stream->api->options.clock) - since >= PARTIAL_AFTER_MS)
+        return TY_FRAMES_OPEN;
+    return TY_FRAMES_ENDED;
+}
+
+/* Turn one chunk of the log into events. */
+static ty_status make_events(struct log_stream *stream, const struct span *span)
+{
+    struct ty_error err;
+    struct ty_frame frame;
+    size_t len = 0;
+    int64_t left = span->end - stream->wanted.offset;
+    if (left <= 0 || !has_reader(stream))
+        return TY_OK;
+    size_t max = left < TY_FRAME_CHUNK ? (size_t)left : TY_FRAME_CHUNK;
+    if (ty_log_read(stream->reader, stream->wanted.offset, stream->chunk, max, &len, &err) != TY_OK)
+        return err.status;
+    bool final = span->final && (int64_t)len == left;
+    size_t used = 0;
+    while (stream->events.len < EVENTS_MAX / 2 &&
+           ty_frame_next(stream->chunk + used, len - used, stream->wanted.offset,
+                         frames_wanted(stream, final), &frame)) {
+        ty_frame_event(&frame, stream->wanted.replica, &stream->events);
+        used += (size_t)(frame.next - frame.offset);
+        stream->wanted.offset = frame.next;
+    }
+    bool held = used == 0 && len > 0;
+    if (!held)
+        atomic_store(&stream->partial_since_ms, 0);
+    else if (atomic_load(&stream->partial_since_ms) == 0)
+        atomic_store(&stream->partial_since_ms, ty_monotonic_ms(stream->api->options.clock));
+    return ty_buf_check(&stream->events, "events", &err);
+}
+
+static ssize_t take_events(struct log_stream *stream, char *out, size_t max)
+{
+    size_t len = stream->events.len - stream->events_sent;
+    if (len > max)
+        len = max;
+    memcpy(out, stream->events.data + stream->events_sent, len);
+    stream->events_sent += len;
+    if (stream->events_sent == stream->events.len) {
+        ty_buf_clear(&stream->events);
+        stream->events_sent = 0;
+    }
+    return (ssize_t)len;
+}
+
+static ssize_t read_events(struct log_stream *stream, char *out, size_t max)
+{
+    if (stream->events.len > 0)
+        return take_events(stream, out, max);
+    if (stream->ended)
+        return TY_STREAM_END;
+    struct span span = measure(stream);
+    if (make_events(stream, &span) != TY_OK)
+        return TY_STREAM_ERROR;
+    if (stream->events.len == 0 && span.final && stream->wanted.offset >= span.end) {
+        ty_buf_addf(&stream->events, "id: %lld\nevent: end\ndata: {}\n\n",
+                    (long long)stream->wanted.offset);
+        stream->ended = true;
+    }
+    return stream->events.len > 0 ? take_events(stream, out, max) : TY_STREAM_NOTHING;
+}
+
+/* A stream that is broken off must not look complete: raw bodies are aborted, events tell the
+ * client to come back. */
+static ssize_t read_stopped(struct log_stream *stream, char *out, size_t max)
+{
+    if (!stream->wanted.events)
+        return TY_STREAM_ERROR;
+    if (stream->events.len > 0)
+        return take_events(stream, out, max);
+    if (stream->ended || atomic_load(&stream->revoked))
+        return TY_STREAM_END;
+    ty_buf_adds(&stream->events, "event: reconnect\ndata: {}\n\n");
+    stream->ended = true;
+    return take_events(stream, out, max);
+}
+
+static ssize_t read_stream(void *context, char *out, size_t max)
+{
+    struct log_stream *stream = context;
+    if (atomic_load(&stream->revoked) || atomic_load(&stream->draining))
+        return read_stopped(stream, out, max);
+    return stream->wanted.events ? read_events(stream, out, max) : read_raw(stream, out, max);
+}
+
+static void drain_stream(void *context)
+{
+    struct log_stream *stream = context;
+    if (stream->wanted.follow)
+        atomic_store(&stream->draining, true);
+}
+
+static void release_stream(void *context)
+{
+    struct log_stream *stream = context;
+    delist(stream->api->streams, stream);
+    ty_log_watch_remove(stream->watch);
+    pthread_mutex_lock(&stream->lock);
+    stream->released = true;
+    pthread_mutex_unlock(&stream->lock);
+    unref(stream);
+}
+
+static const struct ty_stream_ops raw_ops = {read_stream, drain_stream, release_stream, NULL};
+static const struct ty_stream_ops event_ops = {read_stream, drain_stream, release_stream,
+                                               ": hb\n\n"};
+
+static void log_grew(void *context)
+{
+    struct log_stream *stream = context;
+    ty_stream_wake(stream->stream);
+}
+
+static void log_folder(const struct ty_api *api, const char *job_id, char *out, size_t size)
+{
+    snprintf(out, size, "%s/logs/%s", api->options.data_folder, job_id);
+}
+
+ty_status log_open(const struct ty_api *api, const char *job_id, const char *replica,
+                   struct ty_log_reader **reader_out, struct ty_error *err)
+{
+    char path[4096];
+    log_folder(api, job_id, path, sizeof path);
+    ty_auto_fd folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return ty_fail(err, TY_NOT_FOUND, "no log yet");
+    return ty_log_reader_open(folder, replica, reader_out, err);
+}
+
+static struct log_stream *allocate(struct ty_api *api, const struct log_request *wanted)
+{
+    struct log_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return NULL;
+    stream->api = api;
+    stream->wanted = *wanted;
+    stream->refs = 1;
+    stream->terminal = wanted->terminal;
+    stream->revision = wanted->revision;
+    pthread_mutex_init(&stream->lock, NULL);
+    ty_buf_init(&stream->events, EVENTS_MAX);
+    if (wanted->events) {
+        stream->chunk = malloc(TY_FRAME_CHUNK);
+        ty_buf_adds(&stream->events, "retry: 2000\n\n");
+        if (!stream->chunk || stream->events.failed != TY_OK) {
+            unref(stream);
+            return NULL;
+        }
+    }
+    return stream;
+}
+
+ty_status log_stream_create(struct ty_api *api, const struct log_request *wanted,
+                            struct ty_stream **stream_out, struct ty_error *err)
+{
+    struct log_stream *stream = allocate(api, wanted);
+    if (!stream)
+        return ty_fail(err, TY_NO_MEMORY, "log stream");
+    if (ty_stream_create(wanted->events ? &event_ops : &raw_ops, stream, &stream->stream) !=
+        TY_OK) {
+        unref(stream);
+        return ty_fail(err, TY_NO_MEMORY, "log stream");
+    }
+    enlist(api->streams, stream);
+    if (wanted->follow) {
+        char path[4096];
+        log_folder(api, wanted->job_id, path, sizeof path);
+        if (ty_log_watch_add(api->options.watcher, path, wanted->replica, log_grew, stream,
+                             &stream->watch, err) != TY_OK) {
+            ty_stream_unref(stream->stream);
+            return err->status;
+        }
+        if (!wanted->terminal)
+            await_job(stream);
+    }
+    *stream_out = stream->stream;
+    return TY_OK;
+}

@@ -1,0 +1,168 @@
+/* Health, executors and the contract's own pages. */
+#include "api/api.h"
+
+#include "trainyard/contract/documents.h"
+#include "trainyard/http/problem.h"
+
+#include <stdatomic.h>
+
+enum { STUCK_MS = 10000 };
+
+/* --- health: the status code is the answer, the body is for people --- */
+
+static void answer_health(struct ty_request *request, bool good, const char *status,
+                          const char *detail)
+{
+    if (!good) {
+        struct ty_response *response = ty_response_problem("unavailable", detail, NULL);
+        ty_response_retry_after(response, 5);
+        ty_request_answer(request, response);
+        return;
+    }
+    struct ty_buf body;
+    struct ty_json_writer writer;
+    ty_buf_init(&body, 256);
+    ty_json_writer_init(&writer, &body);
+    ty_json_object(&writer);
+    ty_json_put_string(&writer, "status", status);
+    ty_json_end(&writer);
+    api_answer_json(request, 200, &body, NULL);
+}
+
+/* The HTTP threads answer, and none of them nor the engine has been inside one turn for ten
+ * seconds. */
+void livez(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_http_stats stats = {0};
+    struct ty_engine_figures engine = {0};
+    if (api->server)
+        ty_http_server_stats(api->server, &stats);
+    ty_engine_figures(api->options.engine, &engine);
+    int64_t turned = ty_monotonic_ms(api->options.clock) - engine.turned_ms;
+    answer_health(request, stats.stuck_ms < STUCK_MS && turned < STUCK_MS, "ok",
+                  "the event loop does not turn");
+}
+
+void readyz(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_error err;
+    if (atomic_load(&api->draining))
+        answer_health(request, false, "draining", "the gateway is shutting down");
+    else if (ty_store_health(api->options.store, &err) != TY_OK)
+        answer_health(request, false, "degraded",
+                      "writes are not possible at this time; reads are");
+    else
+        answer_health(request, true, "ok", NULL);
+}
+
+/* --- executors --- */
+
+static void put_amount(struct ty_json_writer *writer, const char *key, int64_t amount)
+{
+    ty_json_key(writer, key);
+    if (amount < 0)
+        ty_json_null(writer);
+    else
+        ty_json_int(writer, amount);
+}
+
+void executors_list(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_executor *executor = api->options.executor;
+    struct ty_capacity capacity = executor->ops->capacity(executor);
+    struct ty_json_writer writer;
+    struct ty_error err;
+    ty_auto_json described = NULL;
+    ty_auto_buf body;
+    ty_buf_init(&body, 256 * 1024);
+    if (executor->ops->describe(executor, &described, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    ty_json_writer_init(&writer, &body);
+    ty_json_object(&writer);
+    ty_json_key(&writer, "items");
+    ty_json_array(&writer);
+    ty_json_object(&writer);
+    const char *key;
+    json_t *value;
+    json_object_foreach(described, key, value)
+    {
+        ty_json_key(&writer, key);
+        ty_json_value(&writer, value);
+    }
+    ty_json_key(&writer, "capacity");
+    ty_json_object(&writer);
+    put_amount(&writer, "replicas", capacity.replicas);
+    put_amount(&writer, "gpus", capacity.gpus);
+    put_amount(&writer, "cpu_millis", capacity.cpu_millis);
+    put_amount(&writer, "memory_bytes", capacity.memory_bytes);
+    ty_json_end(&writer);
+    ty_json_end(&writer);
+    ty_json_end(&writer);
+    ty_json_put_string(&writer, "next_cursor", NULL);
+    ty_json_end(&writer);
+    api_answer_json(request, 200, &body, NULL);
+}
+
+/* --- the contract --- */
+
+static void answer_page(struct ty_request *request, struct ty_response *response, const char *etag)
+{
+    ty_response_etag(response, etag);
+    ty_response_header(response, "Cache-Control", "no-cache");
+    ty_response_header(
+        response, "Content-Security-Policy",
+        "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'");
+    ty_request_answer(request, response);
+}
+
+static void answer_document(struct ty_request *request, const struct ty_document *document)
+{
+    void *bytes = (void *)(uintptr_t)document->bytes;
+    answer_page(request, ty_response_bytes(200, document->media_type, bytes, document->len, NULL),
+                document->etag);
+}
+
+void openapi(void *context, struct ty_request *request)
+{
+    (void)context;
+    answer_document(request, ty_contract_document());
+}
+
+void docs(void *context, struct ty_request *request)
+{
+    (void)context;
+    answer_document(request, ty_contract_docs());
+}
+
+void docs_style(void *context, struct ty_request *request)
+{
+    (void)context;
+    answer_document(request, ty_contract_style());
+}
+
+/* The catalogue lives in the HTTP room, so this page is made when it is asked for. */
+void docs_errors(void *context, struct ty_request *request)
+{
+    (void)context;
+    size_t count;
+    const struct ty_problem_kind *kinds = ty_problem_kinds(&count);
+    struct ty_document_problem *rows = ty_request_alloc(request, count * sizeof *rows);
+    char etag[TY_ETAG_TEXT];
+    ty_auto_buf page;
+    ty_buf_init(&page, 1024 * 1024);
+    for (size_t i = 0; rows && i < count; i++)
+        rows[i] = (struct ty_document_problem){kinds[i].code, kinds[i].status, kinds[i].title,
+                                               kinds[i].meaning};
+    if (rows)
+        ty_contract_errors_page(&page, rows, count);
+    if (!rows || page.failed != TY_OK || ty_etag_of(page.data, page.len, etag) != TY_OK) {
+        ty_request_answer(request, NULL);
+        return;
+    }
+    answer_page(request, ty_response_buf(200, "text/html; charset=utf-8", &page), etag);
+}

@@ -1,0 +1,304 @@
+/* /v1/volumes: claims a tenant has made, with their folders or PersistentVolumeClaims behind the
+ * executor. */
+#include "api/api.h"
+
+#include "trainyard/store/volumes.h"
+
+#include <inttypes.h>
+
+enum { USERS_MAX = 50, VOLUME_PATH = 300 };
+
+static const char *const mode_names[] = {
+    [TY_READ_WRITE_ONCE] = "read_write_once",
+    [TY_READ_WRITE_MANY] = "read_write_many",
+    [TY_READ_ONLY_MANY] = "read_only_many",
+    [TY_READ_WRITE_ONCE_POD] = "read_write_once_pod",
+};
+
+static ty_access_mode parse_mode(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof mode_names / sizeof mode_names[0]; i++)
+        if (ty_str_equal(mode_names[i], name))
+            return (ty_access_mode)i;
+    return TY_READ_WRITE_ONCE;
+}
+
+static void volume_etag(const struct ty_volume_record *volume, char out[API_ETAG])
+{
+    /* Of what a client can set nothing ever changes; its use is a measurement. */
+    snprintf(out, API_ETAG, "\"v%" PRId64 "-%s\"", volume->row, TRAINYARD_VERSION);
+}
+
+/* --- writing one --- */
+
+struct users {
+    struct ty_json_writer *writer;
+    size_t count;
+};
+
+static bool write_user(void *context, const char *job_id)
+{
+    struct users *users = context;
+    if (users->count == 0) {
+        ty_json_key(users->writer, "used_by");
+        ty_json_array(users->writer);
+    }
+    ty_json_string(users->writer, job_id);
+    users->count++;
+    return true;
+}
+
+static void write_use(struct ty_api *api, struct ty_reader *reader, struct ty_json_writer *writer,
+                      const struct ty_volume_record *volume)
+{
+    struct ty_executor *executor = api->options.executor;
+    struct users users = {.writer = writer};
+    struct ty_error err;
+    int64_t used = 0;
+    ty_json_key(writer, "used_bytes");
+    if (executor->ops->measure_claim(executor, volume->namespace, volume->name, &used, &err) ==
+        TY_OK)
+        ty_json_int(writer, used);
+    else
+        ty_json_null(writer);
+    ty_status status =
+        ty_volumes_users(reader, volume->tenant, volume->name, USERS_MAX, write_user, &users, &err);
+    if (users.count > 0)
+        ty_json_end(writer);
+    ty_json_put_bool(writer, "in_use", status != TY_OK || users.count > 0);
+}
+
+static void write_volume(struct ty_api *api, struct ty_reader *reader,
+                         struct ty_json_writer *writer, const struct ty_volume_record *volume)
+{
+    char etag[API_ETAG];
+    char path[VOLUME_PATH];
+    volume_etag(volume, etag);
+    snprintf(path, sizeof path, "/v1/volumes/%s", volume->name);
+    ty_json_object(writer);
+    ty_json_put_string(writer, "name", volume->name);
+    ty_json_put_string(writer, "size", volume->size);
+    ty_json_put_int(writer, "size_bytes", volume->size_bytes);
+    ty_json_put_string(writer, "access_mode", mode_names[volume->access_mode]);
+    ty_json_put_string(writer, "storage_class", volume->storage_class);
+    write_use(api, reader, writer, volume);
+    ty_json_put_time(writer, "created_at", volume->created_at);
+    ty_json_put_string(writer, "etag", etag);
+    ty_json_key(writer, "links");
+    ty_json_object(writer);
+    ty_json_put_string(writer, "self", path);
+    ty_json_end(writer);
+    ty_json_end(writer);
+}
+
+/* --- GET one --- */
+
+struct one_volume {
+    struct ty_api *api;
+    struct ty_reader *reader;
+    struct ty_buf body;
+    char etag[API_ETAG];
+};
+
+static bool visit_one(void *context, const struct ty_volume_record *volume)
+{
+    struct one_volume *one = context;
+    struct ty_json_writer writer;
+    ty_json_writer_init(&writer, &one->body);
+    write_volume(one->api, one->reader, &writer, volume);
+    volume_etag(volume, one->etag);
+    return false;
+}
+
+static void answer_volume(struct ty_api *api, struct ty_request *request, const char *name,
+                          int status)
+{
+    struct one_volume one = {.api = api, .reader = api_reader(api, request)};
+    struct ty_error err;
+    char path[VOLUME_PATH];
+    ty_buf_init(&one.body, ANSWER_MAX);
+    if (ty_volumes_get(one.reader, api_caller(request)->tenant, name, visit_one, &one, &err) !=
+        TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    struct ty_response *response = ty_response_buf(status, "application/json", &one.body);
+    ty_response_etag(response, one.etag);
+    if (status == 201) {
+        snprintf(path, sizeof path, "/v1/volumes/%s", name);
+        ty_response_location(response, path);
+    }
+    ty_request_answer(request, response);
+}
+
+void volumes_get(void *context, struct ty_request *request)
+{
+    answer_volume(context, request, ty_request_variable(request, "volume"), 200);
+}
+
+/* --- the list --- */
+
+struct volume_page {
+    struct ty_api *api;
+    struct ty_reader *reader;
+    struct ty_json_writer writer;
+    size_t limit;
+    size_t count;
+    struct ty_cursor next;
+    bool more;
+};
+
+static bool visit_item(void *context, const struct ty_volume_record *volume)
+{
+    struct volume_page *page = context;
+    if (page->count == page->limit) {
+        page->more = true;
+        return false;
+    }
+    write_volume(page->api, page->reader, &page->writer, volume);
+    ty_str_copy(page->next.text, sizeof page->next.text, volume->name);
+    page->count++;
+    return true;
+}
+
+void volumes_list(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct volume_page page = {
+        .api = api, .reader = api_reader(api, request), .limit = api_limit(request)};
+    struct ty_cursor cursor;
+    struct ty_error err;
+    ty_auto_buf body;
+    ty_buf_init(&body, ANSWER_MAX);
+    ty_json_writer_init(&page.writer, &body);
+    ty_json_object(&page.writer);
+    ty_json_key(&page.writer, "items");
+    ty_json_array(&page.writer);
+    if (api_cursor(api, request, "volumes", &cursor, &err) != TY_OK ||
+        ty_volumes_list(page.reader, api_caller(request)->tenant, cursor.text, page.limit + 1,
+                        visit_item, &page, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    api_answer_page(api, request, &page.writer, "volumes", page.more ? &page.next : NULL);
+}
+
+/* --- POST --- */
+
+struct volume_insert {
+    struct ty_write write; /* first */
+    struct ty_volume_record volume;
+};
+
+static ty_status apply_insert(struct ty_writer *writer, struct ty_write *write,
+                              struct ty_error *err)
+{
+    struct volume_insert *insert = (struct volume_insert *)write;
+    return ty_volumes_insert(writer, &insert->volume, err);
+}
+
+/* A size as text and in whole bytes. */
+static ty_status read_size(const json_t *value, char text[32], int64_t *bytes_out,
+                           struct ty_error *err)
+{
+    int64_t millis = 0;
+    if (json_is_integer(value))
+        snprintf(text, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else
+        ty_str_copy(text, 32, json_string_value(value));
+    if (ty_quantity_parse(text, &millis) != TY_OK || millis < 1000)
+        return ty_fail_code(err, TY_REFUSED, "invalid_quantity", "size must be at least one byte");
+    *bytes_out = millis / 1000 + (millis % 1000 != 0);
+    return TY_OK;
+}
+
+/* The folder first, so that an acknowledged volume always has one; a folder left by a crash in
+ * between is taken over by the next try. */
+static ty_status create_volume(struct ty_api *api, struct volume_insert *insert,
+                               struct ty_error *err)
+{
+    struct ty_executor *executor = api->options.executor;
+    const struct ty_volume_record *volume = &insert->volume;
+    ty_status status = executor->ops->create_claim(executor, volume->namespace, volume->name, err);
+    if (status != TY_OK && status != TY_CONFLICT)
+        return status;
+    return ty_store_write_wait(api->options.store, &insert->write, err);
+}
+
+void volumes_create(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    const struct ty_principal *caller = api_caller(request);
+    const json_t *body = ty_request_json(request);
+    struct ty_faults faults;
+    struct ty_error err;
+    char size[32];
+    struct volume_insert insert = {
+        .write = {.apply = apply_insert     },
+        .volume = { .tenant = caller->tenant,
+                  .namespace = caller->namespace,
+                  .name = json_string_value(json_object_get(body, "name")),
+                  .size = size,
+                  .access_mode =
+                       parse_mode(json_string_value(json_object_get(body, "access_mode"))),
+                  .storage_class = json_string_value(json_object_get(body, "storage_class")),
+                  .created_at = api_now(api)}
+    };
+    ty_faults_init(&faults);
+    if (read_size(json_object_get(body, "size"), size, &insert.volume.size_bytes, &err) != TY_OK) {
+        ty_faults_add(&faults, TY_AT_POINTER, "/size", "invalid_quantity",
+                      "must be a quantity of at least one byte");
+        api_answer_faults(request, &err, &faults);
+        return;
+    }
+    if (create_volume(api, &insert, &err) != TY_OK) {
+        api_answer_error(request, &err);
+        return;
+    }
+    ty_engine_poke(api->options.engine);
+    answer_volume(api, request, insert.volume.name, 201);
+}
+
+/* --- DELETE --- */
+
+struct volume_delete {
+    struct ty_write write; /* first */
+    struct ty_request *request;
+    int64_t tenant;
+    const char *name;
+};
+
+static ty_status apply_delete(struct ty_writer *writer, struct ty_write *write,
+                              struct ty_error *err)
+{
+    struct volume_delete *removal = (struct volume_delete *)write;
+    struct ty_volume_record volume;
+    char etag[API_ETAG];
+    if (ty_volumes_find(writer, removal->tenant, removal->name, &volume, err) != TY_OK)
+        return err->status;
+    volume_etag(&volume, etag);
+    if (ty_precondition_check(removal->request, etag, err) != TY_OK)
+        return err->status;
+    return ty_volumes_delete(writer, removal->tenant, removal->name, err);
+}
+
+void volumes_delete(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    struct ty_executor *executor = api->options.executor;
+    const struct ty_principal *caller = api_caller(request);
+    struct ty_error err;
+    struct volume_delete removal = {.write = {.apply = apply_delete},
+                                    .request = request,
+                                    .tenant = caller->tenant,
+                                    .name = ty_request_variable(request, "volume")};
+    ty_status status = ty_store_write_wait(api->options.store, &removal.write, &err);
+    if (status == TY_OK)
+        status = executor->ops->remove_claim(executor, caller->namespace, removal.name, &err);
+    if (status == TY_NOT_FOUND && api_flag(request, "allow_missing"))
+        status = TY_OK;
+    if (status == TY_OK)
+        api_answer_empty(request, 204);
+    else
+        api_answer_error(request, &err);
+}
