@@ -1,0 +1,26 @@
+# cmake -DOUTPUT=… -DFOLDER=… -P embed.cmake: turn migrations/NNNN_name.sql into one C table. Bytes, not string
+# literals, because a literal of more than 4095 characters is not portable C.
+file(GLOB files ${FOLDER}/*.sql)
+list(SORT files)
+set(arrays "")
+set(rows "")
+set(expected 1)
+foreach(file ${files})
+    get_filename_component(name ${file} NAME_WE)
+    if(NOT name MATCHES "^([0-9][0-9][0-9][0-9])_([a-z0-9_]+)$")
+        message(FATAL_ERROR "${name}: a migration is called NNNN_what_it_does.sql")
+    endif()
+    math(EXPR version "1${CMAKE_MATCH_1} - 10000")
+    if(NOT version EQUAL expected)
+        message(FATAL_ERROR "${name}: expected number ${expected}; migrations are numbered without gaps")
+    endif()
+    file(READ ${file} hex HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
+    string(APPEND arrays "static const char text_${version}[] = {\n${bytes}0};\n")
+    string(APPEND rows "    {${version}, \"${name}\", text_${version}},\n")
+    math(EXPR expected "${expected} + 1")
+endforeach()
+file(WRITE ${OUTPUT} "/* Made from migrations/ by embed.cmake. */\n#include \"migrate.h\"\n\n${arrays}
+const struct ty_migration ty_migrations[] = {\n${rows}};
+const size_t ty_migrations_count = sizeof(ty_migrations) / sizeof(ty_migrations[0]);\n")

@@ -1,0 +1,95 @@
+/* What stands in the data folder beside the database: the lock that keeps a second process out, and
+ * the key. */
+#include "inside.h"
+#include "trainyard/base/file.h"
+#include "trainyard/base/random.h"
+#include "trainyard/base/scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static const char lock_name[] = "trainyard.lock";
+static const char key_name[] = "store.key";
+static const char database_name[] = "trainyard.db";
+
+static ty_status fail_taken(int fd, struct ty_error *err)
+{
+    char text[24] = "";
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return ty_fail_code(err, TY_CONFLICT, "folder_in_use",
+                        "another trainyardd%s%s has this data folder open",
+                        text[0] ? ", process " : "", text);
+}
+
+static ty_status take_lock(int folder_fd, int *fd_out, struct ty_error *err)
+{
+    ty_auto_fd fd = openat(folder_fd, lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return ty_fail_errno(err, errno, "the data folder cannot be written: lock file");
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? fail_taken(fd, err)
+                                    : ty_fail_errno(err, errno, "lock the data folder");
+    /* For people only; the lock is what counts. */
+    if (ftruncate(fd, 0) == 0)
+        (void)!dprintf(fd, "%ld\n", (long)getpid());
+    *fd_out = ty_steal_fd(&fd);
+    return TY_OK;
+}
+
+static ty_status load_key(int folder_fd, unsigned char key[TY_STORE_KEY], struct ty_error *err)
+{
+    ty_auto_buf bytes = {0};
+    ty_buf_init(&bytes, 4096);
+    ty_status status = ty_file_read(folder_fd, key_name, &bytes, err);
+    if (status == TY_NOT_FOUND) {
+        unsigned char fresh[TY_STORE_KEY];
+        const struct ty_random *random = ty_random_system();
+        random->fill(random->context, fresh, sizeof(fresh));
+        status = ty_file_write(folder_fd, key_name, fresh, sizeof(fresh), 0600, err);
+        if (status == TY_OK)
+            memcpy(key, fresh, sizeof(fresh));
+        ty_wipe(fresh, sizeof(fresh));
+    } else if (status == TY_OK && bytes.len != TY_STORE_KEY) {
+        status = ty_fail(err, TY_CORRUPT, "store.key is damaged: it must have %d bytes, not %zu",
+                         TY_STORE_KEY, bytes.len);
+    } else if (status == TY_OK) {
+        memcpy(key, bytes.data, TY_STORE_KEY);
+    }
+    if (bytes.data)
+        ty_wipe(bytes.data, bytes.len);
+    return status;
+}
+
+/* Made before SQLite opens it, so that it (and with it the log) is nobody else's to read from the
+ * first byte on. */
+static ty_status make_database_file(int folder_fd, struct ty_error *err)
+{
+    ty_auto_fd fd =
+        openat(folder_fd, database_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno != EEXIST)
+        return ty_fail_errno(err, errno, "make the database file");
+    return TY_OK;
+}
+
+ty_status ty_folder_claim(struct ty_store *store, const char *folder, struct ty_error *err)
+{
+    if (store->vfs) {
+        static const unsigned char fixed[TY_STORE_KEY] = "the simulation needs no secrets";
+        memcpy(store->key, fixed, sizeof(fixed));
+        return TY_OK;
+    }
+    ty_auto_fd fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return ty_fail_errno(err, errno, "open the data folder");
+    ty_status status = take_lock(fd, &store->lock_fd, err);
+    if (status == TY_OK)
+        status = load_key(fd, store->key, err);
+    if (status == TY_OK)
+        status = make_database_file(fd, err);
+    return status;
+}

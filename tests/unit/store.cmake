@@ -1,0 +1,9 @@
+add_library(store_support STATIC
+    ${CMAKE_SOURCE_DIR}/tests/support/store_fixture.c)
+target_link_libraries(store_support PUBLIC ty_store cmocka)
+ty_compile_options(store_support)
+target_include_directories(store_support PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
+
+foreach(module jobs)
+    ty_unit_test(store/test_${module}.c store_support ty_store)
+endforeach()
