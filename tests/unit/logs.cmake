@@ -1,3 +1,3 @@
-foreach(module index archive tail)
+foreach(module archive checkpoints files frame index tail)
     ty_unit_test(logs/test_${module}.c ty_logs)
 endforeach()
