@@ -36,7 +36,7 @@ static ty_status read_whole(int fd, const char *name, struct ty_buf *buf, struct
     for (;;) {
         size_t left = buf->max - buf->len;
         size_t step = left < READ_STEP ? left : READ_STEP;
-        char probe;
+        char probe = 0;
         char *room = step > 0 ? ty_buf_reserve(buf, step) : &probe;
         ssize_t got;
 

@@ -348,7 +348,7 @@ static ty_status enter_tagged(struct reader *reader, const yaml_char_t *tag, con
 static ty_status read_items(struct reader *reader, json_t *array)
 {
     for (;;) {
-        json_t *item;
+        json_t *item = NULL;
         ty_status status = next_event(reader);
 
         if (status)
@@ -406,7 +406,7 @@ static ty_status read_members(struct reader *reader, json_t *object)
 {
     for (;;) {
         ty_auto_json key = NULL;
-        json_t *value;
+        json_t *value = NULL;
         ty_status status = next_event(reader);
 
         if (status)

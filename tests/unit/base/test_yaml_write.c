@@ -150,14 +150,12 @@ static void every_byte_of_a_text_survives(void **state)
         "\x1b[0m",
         "\xc3\xa9\nb",
         "\xc2\x85",
-        "a\xc2\x85"
-        "b\nc",
+        "a\xc2\x85\x62\nc",
         "\xc2\xa0",
         "\xe2\x80\xa8",
         "a\xe2\x80\xa9\nb",
         "\xef\xbb\xbf",
-        "\xef\xbb\xbf"
-        "a\nb",
+        "\xef\xbb\xbf\x61\nb",
         "\xef\xbf\xbe",
         "\xef\xbf\xbf",
         "\xf0\x9f\x9a\x82",
