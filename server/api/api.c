@@ -143,11 +143,16 @@ void ty_api_set_server(struct ty_api *api, struct ty_http_server *server)
     api->server = server;
 }
 
+void ty_api_begin_drain(struct ty_api *api)
+{
+    atomic_store(&api->draining, true);
+}
+
 /* Everyone who only waits is answered; streams are told by their own `drain`. */
 static void begin_drain(void *context)
 {
     struct ty_api *api = context;
-    atomic_store(&api->draining, true);
+    ty_api_begin_drain(api);
     ty_hub_expire(api->options.hub, ty_monotonic_ms(api->options.clock), true);
 }
 

@@ -170,6 +170,7 @@ static void fill_record(struct api_draft *draft, const struct api_draft_input *i
         .created_at = api_now(draft->api),
     };
     draft->submit.quota = tenant.quota;
+    draft->submit.suspended = spec->suspended;
     ty_job_begin(spec->suspended, &record->status);
 }
 

@@ -45,6 +45,9 @@ void ty_api_set_server(struct ty_api *api, struct ty_http_server *server);
 ty_status ty_api_start(struct ty_api *api, struct ty_error *err) TY_MUST_CHECK;
 void ty_api_stop(struct ty_api *api);
 
+/* From now on /readyz fails and nobody is kept waiting any more. */
+void ty_api_begin_drain(struct ty_api *api);
+
 /* When no system administrator can sign in, make a token for one (tenant default, no expiry) and
  * write it to <data folder>/admin.token (0600); *made_out says whether one was made. */
 ty_status ty_api_first_token(struct ty_api *api, bool *made_out,
