@@ -200,20 +200,30 @@ static ty_status enlist(struct ty_log_watcher *watcher, const char *path, const 
     return TY_OK;
 }
 
+/* The path without slashes at its end, which would hide the folder's name; NULL without memory. */
+static char *copy_path(const char *path)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    return strndup(path, len);
+}
+
 ty_status ty_log_watch_add(struct ty_log_watcher *watcher, const char *job_folder_path,
                            const char *replica, void (*wake)(void *context), void *context,
                            struct ty_log_watch **watch_out, struct ty_error *err)
 {
     if (!ty_dns1123_label(replica))
         return ty_fail(err, TY_NOT_FOUND, "no replica of that name");
-    struct ty_log_watch *watch = calloc(1, sizeof(*watch));
+    ty_auto_free char *path = copy_path(job_folder_path);
+    struct ty_log_watch *watch = path ? calloc(1, sizeof(*watch)) : NULL;
     if (!watch)
         return ty_fail(err, TY_NO_MEMORY, "watch the job's logs");
     watch->watcher = watcher;
     watch->wake = wake;
     watch->context = context;
     pthread_mutex_lock(&watcher->lock);
-    ty_status status = enlist(watcher, job_folder_path, replica, watch, err);
+    ty_status status = enlist(watcher, path, replica, watch, err);
     if (status == TY_OK)
         *watch_out = watch; /* before the first wake can look for it */
     pthread_mutex_unlock(&watcher->lock);

@@ -179,6 +179,7 @@ static void node_free(struct watch_node *node)
     free(node);
 }
 
+/* `path` ends in no slash. */
 static struct watch_node *node_make(const char *path)
 {
     struct watch_node *node = calloc(1, sizeof(*node));
