@@ -121,6 +121,12 @@ ty_status api_job_spec_json(struct ty_api *api, struct ty_request *request, int6
 ty_status api_job_spec(struct ty_api *api, struct ty_request *request, int64_t job_row,
                        struct ty_job_spec **spec_out, struct ty_error *err) TY_MUST_CHECK;
 
+/* A new reference to the ready answer of GET for a job, from the cache or the database; it is
+ * cached then, so that ty_hub_wait for what comes after its revision may follow. TY_NOT_FOUND. */
+ty_status api_load_body(struct ty_api *api, struct ty_reader *reader, int64_t tenant,
+                        const char *job_id, struct ty_job_body **body_out,
+                        struct ty_error *err) TY_MUST_CHECK;
+
 /* Answer with the job as it stands now. */
 void api_answer_job(struct ty_api *api, struct ty_request *request, int status, const char *job_id);
 

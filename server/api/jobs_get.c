@@ -52,6 +52,7 @@ static ty_status render(struct rendering *rendering, const struct ty_job_record 
     rendering->body->tenant = record->tenant;
     rendering->body->revision = record->revision;
     rendering->body->terminal = ty_job_terminal(record->status.state);
+    rendering->body->transient = record->status.state == TY_JOB_QUEUED;
     api_job_etag(record->revision, rendering->queue_position, rendering->body->etag);
     return TY_OK;
 }
@@ -63,23 +64,32 @@ static bool render_visited(void *context, const struct ty_job_record *record)
     return false;
 }
 
-/* A new reference to the job as stored; cached for the next reader unless its place in the queue
- * stands in it. */
-static ty_status load_body(struct ty_api *api, struct ty_request *request,
-                           struct ty_job_body **body_out, struct ty_error *err)
+ty_status api_load_body(struct ty_api *api, struct ty_reader *reader, int64_t tenant,
+                        const char *job_id, struct ty_job_body **body_out, struct ty_error *err)
 {
-    const char *id = ty_request_variable(request, "job_id");
-    struct rendering rendering = {.api = api, .reader = api_reader(api, request), .err = err};
-    ty_status status = ty_jobs_get(rendering.reader, api_caller(request)->tenant, id,
-                                   render_visited, &rendering, err);
+    /* The hub takes a body only of an id it was asked for before the row was read. */
+    struct ty_job_body *cached = ty_hub_get(api->options.hub, job_id);
+    if (cached && cached->tenant == tenant && !cached->transient) {
+        *body_out = cached;
+        return TY_OK;
+    }
+    ty_job_body_unref(cached);
+    struct rendering rendering = {.api = api, .reader = reader, .err = err};
+    ty_status status = ty_jobs_get(reader, tenant, job_id, render_visited, &rendering, err);
     if (status == TY_OK)
         status = rendering.status;
     if (status != TY_OK)
         return status;
-    if (rendering.queue_position == 0)
-        ty_hub_put(api->options.hub, id, ty_job_body_ref(rendering.body));
+    ty_hub_put(api->options.hub, job_id, rendering.body);
     *body_out = rendering.body;
     return TY_OK;
+}
+
+static ty_status load_body(struct ty_api *api, struct ty_request *request,
+                           struct ty_job_body **body_out, struct ty_error *err)
+{
+    return api_load_body(api, api_reader(api, request), api_caller(request)->tenant,
+                         ty_request_variable(request, "job_id"), body_out, err);
 }
 
 static void get_from_store(void *context, struct ty_request *request)
@@ -151,7 +161,7 @@ void jobs_get(void *context, struct ty_request *request)
         return;
     }
     struct ty_job_body *body = ty_hub_get(api->options.hub, ty_request_variable(request, "job_id"));
-    if (body && body->tenant == api_caller(request)->tenant) {
+    if (body && body->tenant == api_caller(request)->tenant && !body->transient) {
         answer_body(request, body);
         return;
     }

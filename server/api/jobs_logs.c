@@ -64,7 +64,6 @@ static ty_status read_request(struct ty_api *api, struct ty_request *request,
     wanted->follow = api_flag(request, "follow");
     wanted->events = ty_str_equal(ty_request_answer_type(request), "text/event-stream");
     wanted->terminal = ty_job_terminal(job.status.state);
-    wanted->revision = job.revision;
     ty_status status = log_open(api, wanted->job_id, wanted->replica, &reader, err);
     if (status == TY_OK)
         status = ty_log_extent(reader, wanted->attempt, extent, err);

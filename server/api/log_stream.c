@@ -98,6 +98,12 @@ void log_streams_expire(struct ty_api *api)
     pthread_mutex_unlock(&api->streams->lock);
 }
 
+static struct log_stream *ref(struct log_stream *stream)
+{
+    atomic_fetch_add(&stream->refs, 1);
+    return stream;
+}
+
 static void unref(struct log_stream *stream)
 {
     if (atomic_fetch_sub(&stream->refs, 1) > 1)
@@ -124,7 +130,7 @@ static void await_job(struct log_stream *stream)
     if (!wanted)
         return;
     struct ty_hub_wait *wait = NULL;
-    atomic_fetch_add(&stream->refs, 1);
+    (void)ref(stream);
     /* Bounded, so that a stream whose client left does not wait for the end of a long job. */
     int64_t deadline = ty_monotonic_ms(stream->api->options.clock) + JOB_WAIT_MS;
     if (ty_hub_wait(stream->api->options.hub, stream->wanted.job_id, revision, deadline,
@@ -132,41 +138,28 @@ static void await_job(struct log_stream *stream)
         unref(stream);
 }
 
-struct job_look {
-    bool found;
-    bool terminal;
-    int64_t revision;
-};
-
-static bool look_at_job(void *context, const struct ty_job_record *record)
-{
-    *(struct job_look *)context =
-        (struct job_look){true, ty_job_terminal(record->status.state), record->revision};
-    return false;
-}
-
 /* On the pool, with the waiter's reference: has the job ended? */
 static void check_job(void *context, size_t worker)
 {
     struct log_stream *stream = context;
-    struct job_look look = {0};
+    struct ty_job_body *body = NULL;
     struct ty_error err;
-    ty_status status = ty_jobs_get(stream->api->readers[worker], stream->wanted.tenant,
-                                   stream->wanted.job_id, look_at_job, &look, &err);
-    if (status == TY_NOT_FOUND || look.terminal) {
+    ty_status status = api_load_body(stream->api, stream->api->readers[worker],
+                                     stream->wanted.tenant, stream->wanted.job_id, &body, &err);
+    bool over = status == TY_NOT_FOUND || (body && body->terminal);
+    if (over)
         atomic_store(&stream->terminal, true);
-    } else {
-        pthread_mutex_lock(&stream->lock);
-        if (look.found)
-            stream->revision = look.revision;
-        pthread_mutex_unlock(&stream->lock);
-        await_job(stream);
-    }
     /* The connection is woken under the lock that `release` takes, so it cannot be gone. */
     pthread_mutex_lock(&stream->lock);
+    if (body)
+        stream->revision = body->revision;
     if (!stream->released)
         ty_stream_wake(stream->stream);
     pthread_mutex_unlock(&stream->lock);
+    ty_job_body_unref(body);
+    /* When the database could not be read, the sealed log alone tells of the end. */
+    if (status == TY_OK && !over)
+        await_job(stream);
     unref(stream);
 }
 
@@ -377,7 +370,6 @@ static struct log_stream *allocate(struct ty_api *api, const struct log_request 
     stream->wanted = *wanted;
     stream->refs = 1;
     stream->terminal = wanted->terminal;
-    stream->revision = wanted->revision;
     pthread_mutex_init(&stream->lock, NULL);
     ty_buf_init(&stream->events, EVENTS_MAX);
     if (wanted->events) {
@@ -412,7 +404,7 @@ ty_status log_stream_create(struct ty_api *api, const struct log_request *wanted
             return err->status;
         }
         if (!wanted->terminal)
-            await_job(stream);
+            job_changed(ref(stream));
     }
     *stream_out = stream->stream;
     return TY_OK;

@@ -15,9 +15,8 @@ struct log_request {
     int64_t offset;  /* where to begin */
     int64_t end;     /* where to stop without `follow` */
     bool follow;
-    bool events;      /* SSE instead of raw bytes */
-    bool terminal;    /* the job has ended already */
-    int64_t revision; /* of the job when it was read */
+    bool events;   /* SSE instead of raw bytes */
+    bool terminal; /* the job has ended already */
 };
 
 /* Start to stream. On success *stream_out has one reference for the response. TY_NO_MEMORY,

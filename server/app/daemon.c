@@ -3,6 +3,7 @@
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
+#include "trainyard/contract/documents.h"
 #include "trainyard/executor/local.h"
 
 #include <errno.h>
@@ -192,8 +193,7 @@ static ty_status make_store(struct daemon *daemon, struct ty_error *err)
 
 static ty_status make_hub(struct daemon *daemon, struct ty_error *err)
 {
-    return ty_hub_create(HUB_BODIES, &daemon->hub) == TY_OK ? TY_OK
-                                                            : ty_fail(err, TY_NO_MEMORY, "hub");
+    return ty_hub_create(HUB_BODIES, &daemon->hub, err);
 }
 
 static ty_status make_engine(struct daemon *daemon, struct ty_error *err)

@@ -15,7 +15,9 @@ struct ty_job_body {
     int64_t tenant;
     int64_t revision;
     bool terminal;
-    char etag[72]; /* strong, with its quotes */
+    bool transient; /* says something that changes without a commit (a place in the queue): it marks
+                       the revision for waiters, but is not to be served again */
+    char etag[72];  /* strong, with its quotes */
     size_t len;
     char bytes[];
 };
