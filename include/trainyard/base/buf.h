@@ -26,6 +26,7 @@ void ty_buf_done(struct ty_buf *buf);
 /* Forget the contents and the failure, keep the memory. */
 void ty_buf_clear(struct ty_buf *buf);
 
+/* An append that does not fit adds nothing at all. */
 void ty_buf_add(struct ty_buf *buf, const void *bytes, size_t len);
 void ty_buf_adds(struct ty_buf *buf, const char *text);
 void ty_buf_addc(struct ty_buf *buf, char c);

@@ -31,10 +31,12 @@ enum { TY_TIME_TEXT = 28 };
 void ty_time_format(int64_t wall_us, char out[TY_TIME_TEXT]);
 
 /* Read RFC 3339 with any offset and any number of fraction digits (cut to microseconds) into UTC
- * microseconds. TY_INVALID when `text` is something else; *wall_us_out untouched then. */
+ * microseconds. A leap second, where one can be, is the second after it. TY_INVALID when `text` is
+ * something else; *wall_us_out untouched then. */
 ty_status ty_time_parse(const char *text, int64_t *wall_us_out) TY_MUST_CHECK;
 
-/* "Mon, 02 Jan 2026 03:04:05 GMT" (RFC 9110 5.6.7): 29 bytes and a NUL. */
+/* "Fri, 02 Jan 2026 03:04:05 GMT" (RFC 9110 5.6.7): 29 bytes and a NUL. Reading takes the two
+ * obsolete forms too. TY_INVALID otherwise; *wall_us_out untouched then. */
 enum { TY_HTTP_DATE_TEXT = 30 };
 void ty_http_date_format(int64_t wall_us, char out[TY_HTTP_DATE_TEXT]);
 ty_status ty_http_date_parse(const char *text, int64_t *wall_us_out) TY_MUST_CHECK;

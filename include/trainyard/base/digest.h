@@ -14,7 +14,7 @@ ty_status ty_sha256(const void *bytes, size_t len, uint8_t out[TY_SHA256]) TY_MU
 ty_status ty_hmac_sha256(const void *key, size_t key_len, const void *bytes, size_t len,
                          uint8_t out[TY_SHA256]) TY_MUST_CHECK;
 
-/* A digest fed in pieces; destroy takes NULL. */
+/* A digest fed in pieces, finished once; destroy takes NULL. */
 struct ty_sha256_stream;
 ty_status ty_sha256_begin(struct ty_sha256_stream **stream_out) TY_MUST_CHECK;
 void ty_sha256_feed(struct ty_sha256_stream *stream, const void *bytes, size_t len);
@@ -34,13 +34,14 @@ void ty_wipe(void *bytes, size_t len);
 void ty_hex(const void *bytes, size_t len, char *out);
 
 /* base64url without padding (RFC 4648 5). Encoded size: (len * 4 + 2) / 3, plus a NUL.
- * Decoding refuses padding, other alphabets and loose bits: TY_INVALID. */
+ * Decoding refuses padding, other alphabets and loose bits (TY_INVALID), and what does not fit into
+ * `out_max` (TY_TOO_LARGE); outputs untouched then. */
 size_t ty_base64url(const void *bytes, size_t len, char *out);
 ty_status ty_base64url_decode(const char *text, size_t len, uint8_t *out, size_t out_max,
                               size_t *out_len) TY_MUST_CHECK;
 
 /* Standard base64 with padding, NUL-ended: 4 * ((len + 2) / 3) + 1 bytes; returns the length
- * without the NUL. */
+ * without the NUL. Decoding refuses as above, and wants the padding. */
 size_t ty_base64(const void *bytes, size_t len, char *out);
 ty_status ty_base64_decode(const char *text, size_t len, uint8_t *out, size_t out_max,
                            size_t *out_len) TY_MUST_CHECK;

@@ -6,12 +6,15 @@
 
 #include <sys/types.h>
 
-/* Append the whole file to `buf`. TY_NOT_FOUND, TY_TOO_LARGE (beyond buf->max), TY_UNAVAILABLE. */
+/* Append the whole file to `buf`. TY_NOT_FOUND, TY_TOO_LARGE (beyond buf->max), TY_UNAVAILABLE;
+ * `buf` is as before then. Errors of this header name a file by its last component alone. */
 ty_status ty_file_read(int folder_fd, const char *name, struct ty_buf *buf,
                        struct ty_error *err) TY_MUST_CHECK;
 
 /* Replace `name` as a whole: temporary file, fsync, rename, fsync of the folder. A reader sees the
- * old or the new contents, also after a power cut. */
+ * old or the new contents, also after a power cut. The mode is `mode` whatever the umask; a link in
+ * the place of `name` is replaced, not followed. TY_STORAGE_FULL, TY_NOT_FOUND (no such folder),
+ * TY_UNAVAILABLE. */
 ty_status ty_file_write(int folder_fd, const char *name, const void *bytes, size_t len, mode_t mode,
                         struct ty_error *err) TY_MUST_CHECK;
 
@@ -21,11 +24,14 @@ ty_status ty_write_all(int fd, const void *bytes, size_t len, struct ty_error *e
 /* Make a folder and its parents (0700 unless they exist). */
 ty_status ty_folder_make(const char *path, struct ty_error *err) TY_MUST_CHECK;
 
-/* Open a folder below another as a new descriptor, making it first when `create`. */
+/* Open a folder below another as a new descriptor, making it first (0700, durably) when `create`. A
+ * link in the place of `name` is refused, unless folder_fd is AT_FDCWD. TY_NOT_FOUND,
+ * TY_STORAGE_FULL, TY_UNAVAILABLE, TY_INTERNAL (not a folder). */
 ty_status ty_folder_open(int folder_fd, const char *name, bool create, int *fd_out,
                          struct ty_error *err) TY_MUST_CHECK;
 
-/* Remove a tree below `folder_fd`, never following a symbolic link. A missing tree is success. */
+/* Remove a tree (or a single file) below `folder_fd`, never following a symbolic link, however deep
+ * it is and whatever rights its folders lack. A missing tree is success. */
 ty_status ty_tree_remove(int folder_fd, const char *name, struct ty_error *err) TY_MUST_CHECK;
 
 /* Open `path` beneath `root_fd` with openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |

@@ -13,7 +13,8 @@ enum { TY_ID_TEXT = 40 }; /* room for any id with its NUL */
 void ty_id_make(const struct ty_random *random, int64_t wall_us, const char *prefix,
                 char out[TY_ID_TEXT]);
 
-/* Whether `text` is `prefix` and 26 digits of the alphabet; no id of ours fails this. */
+/* Whether `text` is `prefix` and 26 digits of the alphabet within 128 bits; no id of ours fails
+ * this. */
 bool ty_id_valid(const char *prefix, const char *text);
 
 /* The last `digits` (1..16) random digits of an id, lower-case base32, NUL-ended: a short, DNS-safe

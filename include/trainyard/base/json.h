@@ -25,7 +25,12 @@ void ty_json_pointer_add(struct ty_buf *pointer, const char *token);
 void ty_json_quote(struct ty_buf *buf, const char *bytes, size_t len);
 
 /* A writer with comma handling: begin/end, then key and value calls in order. Errors stick in the
- * buffer. ty_json_object(&w); ty_json_key(&w, "id"); ty_json_string(&w, id); ty_json_end(&w); */
+ * buffer; more than 64 levels are TY_TOO_LARGE. An example:
+ *
+ *     ty_json_object(&w);
+ *     ty_json_put_string(&w, "id", id);
+ *     ty_json_end(&w);
+ */
 struct ty_json_writer {
     struct ty_buf *buf;
     int depth;
@@ -46,6 +51,8 @@ void ty_json_bool(struct ty_json_writer *writer, bool value);
 void ty_json_null(struct ty_json_writer *writer);
 void ty_json_time(struct ty_json_writer *writer, int64_t wall_us);             /* 0 writes null */
 void ty_json_raw(struct ty_json_writer *writer, const char *json, size_t len); /* a ready value */
+/* A tree with its numbers as they are: real numbers as short as reads back exactly, integers of any
+ * size as numbers. */
 void ty_json_value(struct ty_json_writer *writer, const json_t *value);
 
 /* Shorthands: key and value. */

@@ -16,7 +16,8 @@ struct ty_log {
 };
 
 /* Write one line: time, level, `event` (snake_case) and a message. Control bytes and tokens
- * (anything of the form ty_[usaj]_…) in the message are masked. `log` may be NULL. */
+ * (anything of the form ty_[usaj]_…) in the message are masked. A message is cut at 2047 bytes.
+ * `log` may be NULL. */
 void ty_log(const struct ty_log *log, ty_log_level level, const char *event, const char *format,
             ...) TY_PRINTF(4, 5);
 

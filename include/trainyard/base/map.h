@@ -10,7 +10,8 @@ struct ty_map;
 ty_status ty_map_create(void (*release)(void *value), struct ty_map **map_out) TY_MUST_CHECK;
 void ty_map_destroy(struct ty_map *map);
 
-/* The key is copied. TY_NO_MEMORY leaves the map and `value` as they were. */
+/* The key is copied; `value` is not NULL (TY_INVALID). TY_NO_MEMORY leaves the map and `value` as
+ * they were. */
 ty_status ty_map_put(struct ty_map *map, const char *key, void *value) TY_MUST_CHECK;
 void *ty_map_get(const struct ty_map *map, const char *key); /* NULL when absent */
 void *ty_map_take(struct ty_map *map, const char *key);      /* remove without release */

@@ -9,7 +9,7 @@
 
 struct ty_queue;
 
-/* Room for `capacity` items. TY_NO_MEMORY. */
+/* Room for `capacity` items. TY_NO_MEMORY, also for a capacity of 0. */
 ty_status ty_queue_create(size_t capacity, struct ty_queue **queue_out) TY_MUST_CHECK;
 
 /* The queue must be empty or its items not owned by it; takes NULL. */

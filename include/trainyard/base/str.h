@@ -24,7 +24,8 @@ static inline bool ty_str_starts(const char *text, const char *prefix)
 bool ty_str_ends(const char *text, const char *suffix);
 
 /* Read the whole of `text` as a decimal integer: optional '-', digits, no blanks, no leading zeros
- * but "0". TY_INVALID when it is anything else or outside [min, max]; *value_out untouched then. */
+ * but "0", no "-0". TY_INVALID when it is anything else or outside [min, max]; *value_out untouched
+ * then. */
 ty_status ty_str_to_int(const char *text, int64_t min, int64_t max,
                         int64_t *value_out) TY_MUST_CHECK;
 

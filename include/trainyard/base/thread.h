@@ -6,12 +6,14 @@
 
 #include <pthread.h>
 
-/* Start a joinable thread called `name` (at most 15 bytes) with all signals blocked. */
+/* Start a joinable thread called `name` (cut to 15 bytes) with all signals blocked. TY_UNAVAILABLE.
+ */
 ty_status ty_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),
                           void *context, struct ty_error *err) TY_MUST_CHECK;
 
-/* A pool runs `work(context, worker)` items; `worker` is 0..count-1, so that each worker can have
- * resources of its own (a database connection). */
+/* A pool runs `work(context, worker)` items. Threads are named after `name` (cut to 10 bytes) and
+ * their number; `worker` is 0..count-1, so that each worker can have resources of its own (a
+ * database connection). */
 struct ty_pool;
 typedef void ty_work(void *context, size_t worker);
 

@@ -8,9 +8,9 @@
 
 /* Parse one document. Plain scalars follow the core schema of YAML 1.2 (`no` and `0755` stay text,
  * `0o755`, `1e3`,
- * `~` and `true` do not); aliases are expanded within limits (100,000 nodes, depth 64); duplicate
- * keys and non-string keys are refused. TY_INVALID with "line L, column C: …" otherwise; *json_out
- * untouched then. */
+ * `~` and `true` do not); aliases are expanded within limits (100,000 nodes and keys, 16 MiB of
+ * text, depth 64); duplicate keys and non-string keys are refused. TY_INVALID with "line L, column
+ * C: …" otherwise; *json_out untouched then. */
 ty_status ty_yaml_parse(const char *bytes, size_t len, json_t **json_out,
                         struct ty_error *err) TY_MUST_CHECK;
 

@@ -260,6 +260,15 @@ static void a_pipe_without_a_writer_does_not_block_an_open(void **state)
     assert_int_equal(ty_open_beneath(place->fd, "pipe", O_RDONLY, true, &fd, NULL), TY_OK);
 }
 
+static void a_path_alone_can_be_opened(void **state)
+{
+    const struct place *place = *state;
+    ty_auto_fd fd = -1;
+
+    assert_int_equal(ty_file_write(place->fd, "a", "", 0, 0, NULL), TY_OK);
+    assert_int_equal(ty_open_beneath(place->fd, "a", O_PATH, true, &fd, NULL), TY_OK);
+}
+
 static void a_file_can_be_created_beneath_a_root(void **state)
 {
     const struct place *place = *state;
@@ -286,6 +295,7 @@ int main(void)
         PLACE_TEST(a_full_disk_is_told_apart),
         PLACE_TEST(opens_cannot_leave_the_root),
         PLACE_TEST(a_pipe_without_a_writer_does_not_block_an_open),
+        PLACE_TEST(a_path_alone_can_be_opened),
         PLACE_TEST(a_file_can_be_created_beneath_a_root),
     };
 
