@@ -1,9 +1,10 @@
 add_library(store_support STATIC
-    ${CMAKE_SOURCE_DIR}/tests/support/store_fixture.c)
+    ${CMAKE_SOURCE_DIR}/tests/support/store_fixture.c
+    ${CMAKE_SOURCE_DIR}/tests/support/sim_vfs.c)
 target_link_libraries(store_support PUBLIC ty_store cmocka)
 ty_compile_options(store_support)
 target_include_directories(store_support PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
 
-foreach(module jobs)
+foreach(module jobs power)
     ty_unit_test(store/test_${module}.c store_support ty_store)
 endforeach()
