@@ -1,5 +1,5 @@
 # Debian packages by what they are for; sourced by deploy/quickstart.sh, tests/run.sh and .ci/run.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 build_packages=(build-essential cmake ninja-build pkg-config python3 python3-yaml libmicrohttpd-dev libsqlite3-dev
     libjansson-dev libcurl4-openssl-dev libssl-dev libyaml-dev libpcre2-dev zlib1g-dev)
