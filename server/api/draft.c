@@ -89,7 +89,7 @@ static void drop_claims(struct api_draft *draft)
 {
     for (size_t i = 0; i < draft->submit.insert.claims_count; i++)
         free(draft->claims[i]);
-    drop_claims(draft);
+    free(draft->claims);
     draft->claims = NULL;
     draft->submit.insert.claims_count = 0;
 }
