@@ -106,11 +106,14 @@ static ty_status read_paths(struct ty_contract *contract, struct ty_error *err)
 static ty_status load(struct ty_contract *contract, const char *json, size_t len,
                       struct ty_error *err)
 {
-    json_error_t error;
+    json_error_t error = {
+        0}; /* jansson leaves the code as it was when the first allocation fails */
     ty_status status;
 
     contract->document = json_loadb(json, len, JSON_REJECT_DUPLICATES, &error);
-    if (!contract->document && json_error_code(&error) == json_error_out_of_memory)
+    /* jansson gives a code to everything but a failed allocation, where it often says nothing. */
+    if (!contract->document && (json_error_code(&error) == json_error_out_of_memory ||
+                                json_error_code(&error) == json_error_unknown))
         return ty_fail(err, TY_NO_MEMORY, "no memory for the contract");
     if (!contract->document)
         return ty_fail(err, TY_INVALID, "the contract, byte %d: %s", error.position, error.text);

@@ -1,0 +1,92 @@
+#include "small.h"
+
+#include "trainyard/contract/documents.h"
+
+static void every_document_is_there_with_a_strong_tag_of_its_own(void **state)
+{
+    const struct ty_document *documents[] = {ty_contract_document(), ty_contract_docs(),
+                                             ty_contract_style()};
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(documents); i++) {
+        const char *etag = documents[i]->etag;
+
+        assert_true(documents[i]->len > 1000);
+        assert_int_equal(strlen(etag), 26);
+        assert_true(etag[0] == '"' && etag[25] == '"');
+        assert_string_not_equal(etag, documents[(i + 1) % UNIT_COUNT(documents)]->etag);
+    }
+    assert_string_equal(documents[0]->media_type, "application/json");
+    assert_string_equal(documents[1]->media_type, "text/html; charset=utf-8");
+}
+
+static void the_document_is_compact_json_of_the_contract(void **state)
+{
+    const struct ty_document *document = ty_contract_document();
+    json_t *json = json_loadb(document->bytes, document->len, JSON_REJECT_DUPLICATES, NULL);
+
+    (void)state;
+    assert_non_null(json);
+    assert_string_equal(json_string_value(json_object_get(json, "openapi")), "3.1.0");
+    assert_null(memchr(document->bytes, '\n', document->len));
+    json_decref(json);
+}
+
+static bool page_holds(const struct ty_document *page, const char *text)
+{
+    return memmem(page->bytes, page->len, text, strlen(text)) != NULL;
+}
+
+static void the_page_names_every_operation_and_asks_for_nothing_from_elsewhere(void **state)
+{
+    const struct ty_document *document = ty_contract_document();
+    const struct ty_document *page = ty_contract_docs();
+    struct ty_contract *contract = NULL;
+    char id[80];
+
+    (void)state;
+    assert_int_equal(ty_contract_create(document->bytes, document->len, &contract, NULL), TY_OK);
+    for (size_t i = 0; i < ty_contract_operation_count(contract); i++) {
+        (void)snprintf(id, sizeof id, "<article id=\"%s\">",
+                       ty_operation_id(ty_contract_operation_at(contract, i)));
+        if (!page_holds(page, id))
+            fail_msg("no %s", id);
+    }
+    assert_false(page_holds(page, "<script"));
+    assert_false(page_holds(page, "src="));
+    assert_false(page_holds(page, "href=\"http"));
+    assert_false(page_holds(page, "style="));
+    assert_true(page_holds(page, "<html lang=\"en\">"));
+    ty_contract_destroy(contract);
+}
+
+static void the_page_of_codes_has_an_anchor_a_code_and_escapes_its_text(void **state)
+{
+    static const struct ty_document_problem rows[] = {
+        {"not_found", 404, "No <such> object",     "Look at `GET /v1/jobs` & \"others\"."},
+        {"conflict",  409, "The state forbids it", "An `unclosed mark"                   },
+    };
+    ty_auto_buf page;
+
+    (void)state;
+    ty_buf_init(&page, 1 << 20);
+    ty_contract_errors_page(&page, rows, UNIT_COUNT(rows));
+    assert_int_equal(ty_buf_check(&page, "page", NULL), TY_OK);
+    assert_non_null(strstr(page.data, "<article id=\"not_found\">"));
+    assert_non_null(strstr(page.data, "<a href=\"#conflict\">conflict</a>"));
+    assert_non_null(strstr(page.data, "No &lt;such&gt; object"));
+    assert_non_null(strstr(page.data, "<code>GET /v1/jobs</code> &amp; &quot;others&quot;."));
+    assert_non_null(strstr(page.data, "<code>unclosed mark</code>"));
+    assert_null(strstr(page.data, "<script"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_document_is_there_with_a_strong_tag_of_its_own),
+        cmocka_unit_test(the_document_is_compact_json_of_the_contract),
+        cmocka_unit_test(the_page_names_every_operation_and_asks_for_nothing_from_elsewhere),
+        cmocka_unit_test(the_page_of_codes_has_an_anchor_a_code_and_escapes_its_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
