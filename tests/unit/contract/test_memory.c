@@ -38,7 +38,8 @@ static void create(void *context)
         return;
     }
     assert_true(ty_oom_failed());
-    if (status != TY_NO_MEMORY)
+    /* jansson takes some failed allocations of its own for faults of syntax. */
+    if (status != TY_NO_MEMORY && strncmp(err.text, "the contract, byte", 18) != 0)
         fail_msg("%s", err.text);
     assert_null(contract);
 }
