@@ -14,7 +14,4 @@ int ty_accept_choose(const char *value, const char *const *offers);
 /* Whether Accept-Encoding allows gzip and does not like identity better. NULL: no. */
 bool ty_accept_gzip(const char *value);
 
-/* Whether Accept-Encoding refuses identity ("identity;q=0" or "*;q=0" without a named identity). */
-bool ty_accept_refuses_identity(const char *value);
-
 #endif

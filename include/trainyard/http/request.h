@@ -52,7 +52,7 @@ const char *ty_request_segment(const struct ty_request *request,
 /* The value of `{name}` of the matched route, decoded; of `{name...}` the segments joined by '/' (a
  * segment that holds an encoded slash never matches a rest variable: 404). NULL when the route has
  * no such variable. */
-const char *ty_request_variable(const struct ty_request *request, const char *name);
+const char *ty_request_variable(struct ty_request *request, const char *name);
 
 /* Query parameters in the order sent, decoded as a form: %XX strictly, '+' is a blank. A name
  * without '=' has the value "". */
@@ -90,8 +90,8 @@ ty_request_remote(const struct ty_request *request); /* the peer's address as te
 
 /* W3C Trace Context to pass on: the client's trace id (or a new one) with a new parent id; always
  * valid. ty_request_tracestate is NULL unless a valid traceparent came with one. */
-const char *ty_request_traceparent(const struct ty_request *request);
-const char *ty_request_tracestate(const struct ty_request *request);
+const char *ty_request_traceparent(struct ty_request *request);
+const char *ty_request_tracestate(struct ty_request *request);
 
 int64_t ty_request_received_us(
     const struct ty_request *request); /* wall clock, when the head was complete */

@@ -29,6 +29,12 @@ struct ty_response *ty_response_empty(int status);
 struct ty_response *ty_response_bytes(int status, const char *media_type, void *bytes, size_t len,
                                       void (*release)(void *bytes));
 
+/* Bytes somebody else keeps until `release(context)` is called, once, on any thread; also when NULL
+ * is returned. `etag` (quoted; NULL for none) is copied. For bodies that a cache shares. */
+struct ty_response *ty_response_borrowed(int status, const char *media_type, const char *etag,
+                                         const void *bytes, size_t len,
+                                         void (*release)(void *context), void *context);
+
 /* The contents of `buf`, which is left empty. A buffer that failed (too large, no memory) gives
  * NULL. */
 struct ty_response *ty_response_buf(int status, const char *media_type, struct ty_buf *buf);
@@ -63,6 +69,10 @@ struct ty_response *ty_response_stream(int status, const char *media_type,
  * Trailer are the server's. Both texts are copied. A second call of one name adds a second field.
  */
 void ty_response_header(struct ty_response *response, const char *name, const char *value);
+
+/* `Content-Disposition: attachment` with the name as ASCII and in full (RFC 6266, RFC 8187); bytes
+ * that are no UTF-8 are shown as U+FFFD. `name` is the last part of a path. */
+void ty_response_attachment(struct ty_response *response, const char *name);
 
 /* `etag` with its quotes: "\"abc\"" or "W/\"abc\"". */
 void ty_response_etag(struct ty_response *response, const char *etag);

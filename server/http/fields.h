@@ -1,0 +1,41 @@
+/* The small grammars that header field values share (RFC 9110 5.6): tokens, lists, quoted strings,
+ * qualities. Pure. */
+#ifndef TRAINYARD_HTTP_FIELDS_H
+#define TRAINYARD_HTTP_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A piece of a field value; not NUL-ended. */
+struct ty_slice {
+    const char *data;
+    size_t len;
+};
+
+bool ty_is_tchar(unsigned char c); /* a byte of a token (RFC 9110 5.6.2) */
+
+/* Whether all `len` bytes are visible ASCII, blanks or tabs: what may stand in a field value we
+ * send. */
+bool ty_field_value_sendable(const char *value);
+
+/* The next non-empty element of a comma-separated list, blanks trimmed; commas inside quoted
+ * strings do not split. Moves *cursor; false at the end. */
+bool ty_list_next(const char **cursor, struct ty_slice *element_out);
+
+/* Whether a list such as Connection's names `token` (any case). */
+bool ty_list_has(const char *list, const char *token);
+
+/* Split "text/html;q=0.5;v=1" at its first ';': the name goes to *name_out (trimmed), parameters
+ * stay in *rest_out. */
+void ty_slice_split(struct ty_slice element, struct ty_slice *name_out, struct ty_slice *rest_out);
+
+/* The value of parameter `name` in ";a=1;b=\"x\"", quotes removed (no escapes); false when absent.
+ */
+bool ty_slice_parameter(struct ty_slice rest, const char *name, struct ty_slice *value_out);
+
+bool ty_slice_equal(struct ty_slice slice, const char *text); /* any case */
+
+/* The quality 0..1000 of an element's parameters: 1000 without q, -1 when it cannot be read. */
+int ty_slice_quality(struct ty_slice rest);
+
+#endif

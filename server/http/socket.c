@@ -1,0 +1,57 @@
+/* The detour of recv(2).
+ *
+ * libmicrohttpd has no place for a filter between a socket and its parser, so the linker makes one:
+ * this program is linked with --wrap=recv against the library's archive, and its calls of recv
+ * arrive here. Descriptors that are not HTTP connections pass through. The library reads a
+ * connection on one thread only, and enters it before the first receive, so a slot needs no more
+ * than atomic loads and stores.
+ *
+ * The table is the one mutable global below `app`: recv has no argument that could carry it. */
+#include "connection.h"
+
+#include <sys/socket.h>
+
+enum { DESCRIPTORS = 65536 };
+
+static _Atomic(struct ty_connection *) by_descriptor[DESCRIPTORS];
+
+/* Names the linker makes. */
+ssize_t __real_recv(int fd, void *buf, size_t len,
+                    int flags); /* NOLINT(bugprone-reserved-identifier) */
+ssize_t __wrap_recv(int fd, void *buf, size_t len,
+                    int flags); /* NOLINT(bugprone-reserved-identifier) */
+
+struct ty_connection *ty_socket_find(int fd)
+{
+    return fd >= 0 && fd < DESCRIPTORS
+               ? atomic_load_explicit(&by_descriptor[fd], memory_order_acquire)
+               : NULL;
+}
+
+bool ty_socket_enter(int fd, struct ty_connection *connection)
+{
+    if (fd < 0 || fd >= DESCRIPTORS)
+        return false;
+    atomic_store_explicit(&by_descriptor[fd], connection, memory_order_release);
+    return true;
+}
+
+void ty_socket_leave(int fd)
+{
+    if (fd >= 0 && fd < DESCRIPTORS)
+        atomic_store_explicit(&by_descriptor[fd], NULL, memory_order_release);
+}
+
+ssize_t ty_socket_receive(int fd, void *buf, size_t len)
+{
+    return __real_recv(fd, buf, len, 0);
+}
+
+ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
+{
+    struct ty_connection *connection = ty_socket_find(fd);
+
+    if (!connection)
+        return __real_recv(fd, buf, len, flags);
+    return ty_connection_receive(connection, buf, len);
+}
