@@ -123,3 +123,16 @@ ty_status ty_facts_state(int fd, const struct ty_op *op, const char *unenforced,
         ty_json_put_string(&writer, "unenforced", unenforced);
     return write_line(fd, &writer, durable, err);
 }
+
+ty_status ty_facts_not_begun(int fd, const char *message, int64_t wall_us, struct ty_error *err)
+{
+    ty_auto_buf buf;
+    struct ty_json_writer writer;
+    begin_line(&writer, &buf, "state", wall_us);
+    ty_json_put_bool(&writer, "terminal", true);
+    ty_json_put_string(&writer, "kind", "failed");
+    ty_json_put_string(&writer, "cause", "gateway_error");
+    ty_json_put_string(&writer, "message", message);
+    ty_json_put_int(&writer, "restarts", 0);
+    return write_line(fd, &writer, true, err);
+}

@@ -28,4 +28,8 @@ ty_status ty_facts_process(int fd, const char *replica, pid_t pid, int64_t wall_
 ty_status ty_facts_state(int fd, const struct ty_op *op, const char *unenforced, bool durable,
                          int64_t wall_us, struct ty_error *err) TY_MUST_CHECK;
 
+/* The terminal line of a run that could not even begin. */
+ty_status ty_facts_not_begun(int fd, const char *message, int64_t wall_us,
+                             struct ty_error *err) TY_MUST_CHECK;
+
 #endif

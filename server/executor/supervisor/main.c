@@ -121,8 +121,11 @@ static int supervise(const struct started *started)
                                            .control_fd = started->control_fd};
     if (status == TY_OK)
         status = ty_run_supervise(&options, &why);
-    if (status != TY_OK)
+    if (status != TY_OK) {
         say(NO_MEANS, why.text);
+        ty_status told = ty_facts_not_begun(started->status_fd, why.text, ty_now_us(clock), &why);
+        (void)told; /* without it the run counts as lost */
+    }
     unlink("control");
     ty_plan_destroy(started->plan);
     return status == TY_OK ? 0 : 1;

@@ -325,6 +325,11 @@ static ty_status fill_plan(struct run *run, struct ty_error *err)
         snprintf(token, sizeof token, "ip:%s", plan->replicas[i].name);
         ty_network_address(&run->network, i, text);
         status = ty_plan_fill(plan, token, text, err);
+        const char *gpus = json_string_value(
+            json_object_get(json_object_get(plan->document, "gpu_map"), plan->replicas[i].name));
+        snprintf(token, sizeof token, "gpus:%s", plan->replicas[i].name);
+        if (status == TY_OK && gpus)
+            status = ty_plan_fill(plan, token, gpus, err);
     }
     return status;
 }

@@ -1,0 +1,324 @@
+/* The operations: apply writes the folder of the run and hands it to the thread; all else is a
+ * command to the thread. */
+#include "executor/local/inside.h"
+
+#include "trainyard/base/file.h"
+#include "trainyard/base/scope.h"
+#include "trainyard/base/str.h"
+#include "trainyard/base/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+enum {
+    DEFAULT_BACKOFF_MS = 10 * 1000,
+    DEFAULT_GRACE_MS = 30 * 1000,
+    UNLOCK_TRIES = 100,
+    UNLOCK_PAUSE_US = 10 * 1000
+};
+
+static ty_status send_named(struct local *local, local_command_kind kind,
+                            const struct ty_run_ref *run, json_t *plan, struct ty_error *err)
+{
+    struct local_command command = {.kind = kind, .attempt = run->attempt, .plan = plan};
+    if (!ty_dns1035_label(run->object_name) || !ty_dns1123_label(run->namespace))
+        return ty_fail(err, TY_REFUSED, "the run has no good name");
+    ty_str_copy(command.object, sizeof command.object, run->object_name);
+    ty_str_copy(command.namespace, sizeof command.namespace, run->namespace);
+    ty_str_copy(command.job_id, sizeof command.job_id, run->job_id);
+    return ty_local_send(local, &command, err);
+}
+
+/* --- apply --- */
+
+/* The claims that come with the job. */
+static ty_status make_claims(struct ty_executor *executor, const struct ty_run *run,
+                             struct ty_error *err)
+{
+    const json_t *objects = run->manifest->objects;
+    for (size_t i = 0; i < json_array_size(objects); i++) {
+        const json_t *object = json_array_get(objects, i);
+        const char *name = ty_object_text(json_object_get(object, "metadata"), "name", "");
+        if (!ty_str_equal(ty_object_text(object, "kind", ""), "PersistentVolumeClaim"))
+            continue;
+        ty_status status = ty_local_create_claim(executor, run->namespace, name, err);
+        if (status != TY_OK && status != TY_CONFLICT)
+            return status == TY_INVALID
+                       ? ty_fail(err, TY_REFUSED, "\"%s\" is not the name of a claim", name)
+                       : status;
+    }
+    return TY_OK;
+}
+
+/* A terminal line is written shortly before the supervisor is gone. */
+static bool await_unlock(struct local *local, const char *object)
+{
+    for (int i = 0; i < UNLOCK_TRIES; i++) {
+        if (!ty_run_folder_locked(local, object))
+            return true;
+        usleep(UNLOCK_PAUSE_US);
+    }
+    return false;
+}
+
+typedef enum { FOLDER_NONE, FOLDER_SAME, FOLDER_NEWER } folder_state;
+
+/* What is in the place of the run's folder. An earlier attempt of the job is cleared away when it
+ * is over. */
+static ty_status look_at_folder(struct local *local, const struct ty_run *run,
+                                folder_state *state_out, struct ty_error *err)
+{
+    ty_auto_json plan = NULL;
+    ty_status status = ty_run_folder_plan(local, run->object_name, &plan, err);
+    if (status == TY_NOT_FOUND) {
+        *state_out = FOLDER_NONE;
+        return TY_OK;
+    }
+    if (status != TY_OK)
+        return status;
+    if (!ty_str_equal(ty_object_text(plan, "job_id", ""), run->job_id))
+        return ty_fail_code(err, TY_REFUSED, "object_name_taken",
+                            "another job runs under the name %s", run->object_name);
+    int64_t attempt = ty_object_int(plan, "attempt", 0);
+    if (attempt >= run->attempt) {
+        *state_out = attempt == run->attempt ? FOLDER_SAME : FOLDER_NEWER;
+        return TY_OK;
+    }
+    if (!await_unlock(local, run->object_name))
+        return ty_fail(err, TY_UNAVAILABLE, "the earlier attempt of %s has not ended yet",
+                       run->object_name);
+    status = ty_tree_remove(local->runs_fd, run->object_name, err);
+    if (status == TY_OK)
+        *state_out = FOLDER_NONE;
+    return status;
+}
+
+static ty_status write_run(struct local *local, const struct ty_run *run, json_t **plan_out,
+                           struct ty_error *err)
+{
+    const struct ty_plan_setting setting = {.data_folder = local->data_folder,
+                                            .bwrap =
+                                                local->host.bwrap[0] ? local->host.bwrap : NULL,
+                                            .boot_id = local->host.boot_id,
+                                            .backoff_base_ms = local->backoff_base_ms,
+                                            .grace_ms = local->grace_ms,
+                                            .find_root = ty_local_find_root,
+                                            .root_context = local};
+    struct ty_made_plan made;
+    ty_status status = ty_plan_make(run, &setting, &made, err);
+    if (status != TY_OK)
+        return status;
+    status = make_claims(&local->base, run, err);
+    if (status == TY_OK)
+        status = ty_run_folder_write(local, run->object_name, &made, err);
+    if (status == TY_OK)
+        *plan_out = json_incref(made.plan);
+    ty_made_plan_done(&made);
+    return status == TY_CONFLICT ? TY_OK : status; /* another caller was first: theirs is tracked */
+}
+
+static ty_status apply(struct ty_executor *executor, const struct ty_run *run, struct ty_error *err)
+{
+    struct local *local = (struct local *)executor;
+    const struct ty_run_ref ref = {run->job_id, run->namespace, run->object_name, run->attempt};
+    folder_state state;
+    if (!ty_dns1035_label(run->object_name) || !ty_dns1123_label(run->namespace))
+        return ty_fail(err, TY_REFUSED, "the run has no good name");
+    ty_status status = look_at_folder(local, run, &state, err);
+    if (status != TY_OK || state == FOLDER_NEWER)
+        return status;
+    ty_auto_json plan = NULL;
+    if (state == FOLDER_NONE)
+        status = write_run(local, run, &plan, err);
+    if (status != TY_OK)
+        return status == TY_NOT_FOUND ? ty_wrap(err, "run %s", run->object_name) : status;
+    return send_named(local, COMMAND_TRACK, &ref, plan, err);
+}
+
+static ty_status stop(struct ty_executor *executor, const struct ty_run_ref *run,
+                      struct ty_error *err)
+{
+    return send_named((struct local *)executor, COMMAND_STOP, run, NULL, err);
+}
+
+static ty_status remove_run(struct ty_executor *executor, const struct ty_run_ref *run,
+                            struct ty_error *err)
+{
+    return send_named((struct local *)executor, COMMAND_REMOVE, run, NULL, err);
+}
+
+/* --- life --- */
+
+static ty_status start(struct ty_executor *executor, ty_executor_observer *observer, void *context,
+                       struct ty_error *err)
+{
+    struct local *local = (struct local *)executor;
+    local->observer = observer;
+    local->observer_context = context;
+    ty_run_folder_sweep(local);
+    ty_status status = ty_thread_start(&local->thread, "local-runs", ty_local_follow, local, err);
+    local->thread_runs = status == TY_OK;
+    return status;
+}
+
+static void free_images(struct local *local)
+{
+    for (size_t i = 0; i < local->image_count; i++) {
+        free((char *)(uintptr_t)local->images[i].pattern);
+        free((char *)(uintptr_t)local->images[i].root);
+    }
+    free(local->images);
+}
+
+static void close_if_open(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void destroy(struct ty_executor *executor)
+{
+    struct local *local = (struct local *)executor;
+    if (!local)
+        return;
+    if (local->thread_runs) {
+        pthread_mutex_lock(&local->lock);
+        local->stopping = true;
+        pthread_mutex_unlock(&local->lock);
+        uint64_t one = 1;
+        ssize_t written = write(local->wake_fd, &one, sizeof one);
+        (void)written;
+        pthread_join(local->thread, NULL);
+    }
+    while (local->first_command) {
+        struct local_command *next = local->first_command->next;
+        json_decref(local->first_command->plan);
+        free(local->first_command);
+        local->first_command = next;
+    }
+    ty_map_destroy(local->watches);
+    ty_map_destroy(local->runs);
+    pthread_mutex_destroy(&local->lock);
+    const int fds[] = {local->runs_fd, local->volumes_fd, local->wake_fd, local->epoll_fd,
+                       local->inotify_fd};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        close_if_open(fds[i]);
+    free_images(local);
+    free(local->data_folder);
+    free(local->supervisor_path);
+    free(local);
+}
+
+static const struct ty_executor_ops local_ops = {.name = "local",
+                                                 .start = start,
+                                                 .apply = apply,
+                                                 .stop = stop,
+                                                 .remove = remove_run,
+                                                 .capacity = ty_local_capacity,
+                                                 .open_claim = ty_local_open_claim,
+                                                 .create_claim = ty_local_create_claim,
+                                                 .remove_claim = ty_local_remove_claim,
+                                                 .measure_claim = ty_local_measure_claim,
+                                                 .describe = ty_local_describe,
+                                                 .destroy = destroy};
+
+static ty_status copy_options(struct local *local, const struct ty_local_options *options,
+                              struct ty_error *err)
+{
+    local->clock = options->clock;
+    local->log = options->log;
+    local->backoff_base_ms =
+        options->backoff_base_ms > 0 ? options->backoff_base_ms : DEFAULT_BACKOFF_MS;
+    local->grace_ms = options->grace_ms >= 0 ? options->grace_ms : DEFAULT_GRACE_MS;
+    local->data_folder = strdup(options->data_folder);
+    local->supervisor_path = strdup(options->supervisor_path);
+    local->images = calloc(options->image_count + 1, sizeof *local->images);
+    if (!local->data_folder || !local->supervisor_path || !local->images)
+        return ty_fail(err, TY_NO_MEMORY, "no memory for the local executor");
+    for (size_t i = 0; i < options->image_count; i++) {
+        local->images[i].pattern = strdup(options->images[i].pattern);
+        local->images[i].root = strdup(options->images[i].root);
+        local->image_count = i + 1;
+        if (!local->images[i].pattern || !local->images[i].root)
+            return ty_fail(err, TY_NO_MEMORY, "no memory for the local executor");
+        if (local->images[i].root[0] != '/')
+            return ty_fail(err, TY_INVALID,
+                           "the root folder of image \"%s\" is not an absolute path",
+                           local->images[i].pattern);
+    }
+    return TY_OK;
+}
+
+static ty_status open_below(const char *data_folder, const char *name, int *fd_out,
+                            struct ty_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", data_folder, name);
+    ty_status status = ty_folder_make(path, err);
+    if (status != TY_OK)
+        return status;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return ty_fail_errno(err, errno, "open the folder of %s", name);
+    *fd_out = fd;
+    return TY_OK;
+}
+
+static ty_status watch(struct local *local, int fd, void *tag, struct ty_error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = tag};
+    if (fd < 0 || local->epoll_fd < 0 || epoll_ctl(local->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+        return ty_fail(err, TY_UNAVAILABLE, "no descriptors for the local executor: %s",
+                       strerrordesc_np(errno));
+    return TY_OK;
+}
+
+static ty_status open_all(struct local *local, struct ty_error *err)
+{
+    ty_status status = open_below(local->data_folder, "runs", &local->runs_fd, err);
+    if (status == TY_OK)
+        status = open_below(local->data_folder, "volumes", &local->volumes_fd, err);
+    if (status != TY_OK)
+        return status == TY_OK ? status : TY_UNAVAILABLE;
+    local->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    local->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    local->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    status = watch(local, local->wake_fd, &local->wake_fd, err);
+    if (status == TY_OK)
+        status = watch(local, local->inotify_fd, &local->inotify_fd, err);
+    return status;
+}
+
+ty_status ty_local_create(const struct ty_local_options *options, struct ty_executor **executor_out,
+                          struct ty_error *err)
+{
+    if (options->data_folder[0] != '/' || options->supervisor_path[0] != '/')
+        return ty_fail(err, TY_INVALID, "the data folder and the supervisor need absolute paths");
+    struct local *local = calloc(1, sizeof *local);
+    if (!local)
+        return ty_fail(err, TY_NO_MEMORY, "no memory for the local executor");
+    local->base.ops = &local_ops;
+    local->runs_fd = local->volumes_fd = local->wake_fd = local->epoll_fd = local->inotify_fd = -1;
+    pthread_mutex_init(&local->lock, NULL);
+    ty_local_probe(options, &local->host);
+    ty_status status = copy_options(local, options, err);
+    if (status == TY_OK && options->sandbox == TY_LOCAL_BWRAP && !local->host.bwrap[0])
+        status = ty_fail(err, TY_UNSUPPORTED, "no sandbox can be made: %s", local->host.trouble);
+    if (status == TY_OK)
+        status = open_all(local, err);
+    if (status == TY_OK)
+        status = ty_map_create(ty_local_free_tracked, &local->runs);
+    if (status == TY_OK)
+        status = ty_map_create(NULL, &local->watches);
+    if (status != TY_OK) {
+        destroy(&local->base);
+        return status;
+    }
+    *executor_out = &local->base;
+    return TY_OK;
+}

@@ -1,0 +1,54 @@
+/* One run as the thread knows it. Private to follow.c, waiting.c and spawn.c. */
+#ifndef TRAINYARD_EXECUTOR_TRACKED_H
+#define TRAINYARD_EXECUTOR_TRACKED_H
+
+#include "executor/local/facts_read.h"
+#include "executor/local/inside.h"
+
+typedef enum {
+    RUN_WAITING, /* not begun: something it needs is missing */
+    RUN_ALIVE,   /* a supervisor is at work */
+    RUN_OVER     /* its terminal line was seen, or it is lost */
+} run_phase;
+
+struct noted_process {
+    int64_t pid;
+    int64_t birth;
+};
+
+struct tracked {
+    char object[TY_OBJECT_NAME];
+    char namespace[TY_OBJECT_NAME];
+    char job_id[TY_ID_TEXT];
+    int32_t attempt;
+    run_phase phase;
+    json_t *plan; /* while waiting */
+    bool sandboxed;
+    bool stop_wanted; /* to be told to the supervisor as soon as it listens */
+    int watch;        /* inotify number, -1 = none */
+    int status_fd;
+    int pid_fd;            /* the supervisor, -1 = not known yet */
+    struct ty_buf partial; /* an unfinished line */
+    struct noted_process *processes;
+    size_t process_count;
+    struct ty_observation last; /* what was reported, to be repeated */
+    bool reported;
+    bool catching_up; /* reading what happened before this daemon */
+    bool has_run;
+    struct ty_observation first_run;
+    struct ty_replica *replicas;
+    size_t replica_count;
+};
+
+/* --- waiting.c --- */
+/* What the run still lacks, as a STARTING observation's cause and message; TY_CAUSE_NONE = nothing.
+ * Sets the root of images that have one by now. */
+ty_job_cause ty_local_lacks(struct local *local, struct tracked *run, char *message, size_t size);
+/* Take GPUs for the run; the plan learns which. False when too few are free: nothing is taken then.
+ */
+bool ty_local_take_gpus(struct local *local, struct tracked *run);
+void ty_local_release_gpus(struct local *local, const struct tracked *run);
+/* Note the GPUs an adopted run holds by its plan. */
+void ty_local_adopt_gpus(struct local *local, const struct tracked *run, const json_t *plan);
+
+#endif
