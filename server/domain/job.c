@@ -12,37 +12,51 @@ static const char *const state_names[TY_JOB_STATE_COUNT] = {
     [TY_JOB_CANCELLED] = "cancelled", [TY_JOB_LOST] = "lost",
 };
 
-static const char *const cause_names[TY_CAUSE_COUNT] = {
-    [TY_CAUSE_NONE] = "none",
-    [TY_CAUSE_SUBMITTED] = "submitted",
-    [TY_CAUSE_WAITING_FOR_QUOTA] = "waiting_for_quota",
-    [TY_CAUSE_WAITING_FOR_CAPACITY] = "waiting_for_capacity",
-    [TY_CAUSE_ADMITTED] = "admitted",
-    [TY_CAUSE_REPLICAS_STARTED] = "replicas_started",
-    [TY_CAUSE_COMPLETED] = "completed",
-    [TY_CAUSE_UNSCHEDULABLE] = "unschedulable",
-    [TY_CAUSE_IMAGE_PULL_FAILED] = "image_pull_failed",
-    [TY_CAUSE_IMAGE_NAME_INVALID] = "image_name_invalid",
-    [TY_CAUSE_VOLUME_NOT_FOUND] = "volume_not_found",
-    [TY_CAUSE_MOUNT_FAILED] = "mount_failed",
-    [TY_CAUSE_CRASH_LOOPING] = "crash_looping",
-    [TY_CAUSE_CONTAINER_ERROR] = "container_error",
-    [TY_CAUSE_OUT_OF_MEMORY] = "out_of_memory",
-    [TY_CAUSE_EVICTED] = "evicted",
-    [TY_CAUSE_NODE_LOST] = "node_lost",
-    [TY_CAUSE_PREEMPTED] = "preempted",
-    [TY_CAUSE_DEADLINE_EXCEEDED] = "deadline_exceeded",
-    [TY_CAUSE_RETRY_LIMIT_EXCEEDED] = "retry_limit_exceeded",
-    [TY_CAUSE_CANCELLED_BY_USER] = "cancelled_by_user",
-    [TY_CAUSE_SUSPENDED_BY_USER] = "suspended_by_user",
-    [TY_CAUSE_RESUMED_BY_USER] = "resumed_by_user",
-    [TY_CAUSE_OBJECT_DELETED] = "object_deleted",
-    [TY_CAUSE_OBJECT_CONFLICT] = "object_conflict",
-    [TY_CAUSE_OPERATOR_NOT_RESPONDING] = "operator_not_responding",
-    [TY_CAUSE_SPEC_REJECTED] = "spec_rejected",
-    [TY_CAUSE_GATEWAY_ERROR] = "gateway_error",
-    [TY_CAUSE_REPLICA_RESTARTED] = "replica_restarted",
+struct cause {
+    const char *name;
+    const char *text; /* for people, where the observer says nothing more exact */
 };
+
+/* clang-format off */
+static const struct cause causes[TY_CAUSE_COUNT] = {
+    [TY_CAUSE_NONE] = {"none", ""},
+    [TY_CAUSE_SUBMITTED] = {"submitted", "Accepted; not looked at yet."},
+    [TY_CAUSE_WAITING_FOR_QUOTA] = {"waiting_for_quota",
+        "Waiting until the tenant's quota allows it."},
+    [TY_CAUSE_WAITING_FOR_CAPACITY] = {"waiting_for_capacity", "Waiting for room on the executor."},
+    [TY_CAUSE_ADMITTED] = {"admitted", "Admitted; its replicas are being started."},
+    [TY_CAUSE_REPLICAS_STARTED] = {"replicas_started", "Its replicas run."},
+    [TY_CAUSE_COMPLETED] = {"completed", "Every process ended well."},
+    [TY_CAUSE_UNSCHEDULABLE] = {"unschedulable", "No node can take a replica."},
+    [TY_CAUSE_IMAGE_PULL_FAILED] = {"image_pull_failed", "The image cannot be pulled."},
+    [TY_CAUSE_IMAGE_NAME_INVALID] = {"image_name_invalid", "The image's name is not valid."},
+    [TY_CAUSE_VOLUME_NOT_FOUND] = {"volume_not_found",
+        "A claim does not exist; the job goes on when it appears."},
+    [TY_CAUSE_MOUNT_FAILED] = {"mount_failed", "A volume cannot be mounted."},
+    [TY_CAUSE_CRASH_LOOPING] = {"crash_looping", "A replica fails again and again."},
+    [TY_CAUSE_CONTAINER_ERROR] = {"container_error", "A process failed."},
+    [TY_CAUSE_OUT_OF_MEMORY] = {"out_of_memory", "A replica used more memory than it may."},
+    [TY_CAUSE_EVICTED] = {"evicted", "A replica was evicted from its node."},
+    [TY_CAUSE_NODE_LOST] = {"node_lost", "The node of a replica is gone."},
+    [TY_CAUSE_PREEMPTED] = {"preempted", "A replica had to make room for others."},
+    [TY_CAUSE_DEADLINE_EXCEEDED] = {"deadline_exceeded", "It ran longer than timeout_seconds."},
+    [TY_CAUSE_RETRY_LIMIT_EXCEEDED] = {"retry_limit_exceeded",
+        "Its replicas failed more often than max_retries allows."},
+    [TY_CAUSE_CANCELLED_BY_USER] = {"cancelled_by_user", "Cancelled by a user."},
+    [TY_CAUSE_SUSPENDED_BY_USER] = {"suspended_by_user", "Suspended by a user."},
+    [TY_CAUSE_RESUMED_BY_USER] = {"resumed_by_user", "Resumed by a user."},
+    [TY_CAUSE_OBJECT_DELETED] = {"object_deleted",
+        "Its run was removed by someone else and left no result."},
+    [TY_CAUSE_OBJECT_CONFLICT] = {"object_conflict",
+        "An object of its name exists and belongs to someone else."},
+    [TY_CAUSE_OPERATOR_NOT_RESPONDING] = {"operator_not_responding",
+        "The operator does not act on the job."},
+    [TY_CAUSE_SPEC_REJECTED] = {"spec_rejected", "The executor refuses to run it."},
+    [TY_CAUSE_GATEWAY_ERROR] = {"gateway_error", "The gateway could not do its part."},
+    [TY_CAUSE_REPLICA_RESTARTED] = {"replica_restarted",
+        "A replica failed and is being started again."},
+};
+/* clang-format on */
 
 const char *ty_job_state_name(ty_job_state state)
 {
@@ -55,37 +69,36 @@ const char *ty_job_cause_name(ty_job_cause cause)
 {
     unsigned index = (unsigned)cause;
 
-    return index < TY_CAUSE_COUNT ? cause_names[index] : "unknown";
+    return index < TY_CAUSE_COUNT ? causes[index].name : "unknown";
 }
 
-/* The index of `name`, or `count`. */
-static size_t find_name(const char *const *names, size_t count, const char *name)
+const char *ty_job_cause_text(ty_job_cause cause)
 {
-    size_t i = 0;
+    unsigned index = (unsigned)cause;
 
-    while (i < count && !ty_str_equal(names[i], name))
-        i++;
-    return i;
+    return index < TY_CAUSE_COUNT ? causes[index].text : "";
 }
 
 ty_status ty_job_state_parse(const char *name, ty_job_state *state_out)
 {
-    size_t index = find_name(state_names, TY_JOB_STATE_COUNT, name);
-
-    if (index == TY_JOB_STATE_COUNT)
-        return TY_INVALID;
-    *state_out = (ty_job_state)index;
-    return TY_OK;
+    for (size_t i = 0; i < TY_JOB_STATE_COUNT; i++) {
+        if (ty_str_equal(state_names[i], name)) {
+            *state_out = (ty_job_state)i;
+            return TY_OK;
+        }
+    }
+    return TY_INVALID;
 }
 
 ty_status ty_job_cause_parse(const char *name, ty_job_cause *cause_out)
 {
-    size_t index = find_name(cause_names, TY_CAUSE_COUNT, name);
-
-    if (index == TY_CAUSE_COUNT)
-        return TY_INVALID;
-    *cause_out = (ty_job_cause)index;
-    return TY_OK;
+    for (size_t i = 0; i < TY_CAUSE_COUNT; i++) {
+        if (ty_str_equal(causes[i].name, name)) {
+            *cause_out = (ty_job_cause)i;
+            return TY_OK;
+        }
+    }
+    return TY_INVALID;
 }
 
 void ty_object_name_make(const char *name, const char *job_id, char out[TY_OBJECT_NAME])

@@ -44,7 +44,7 @@ enum {
     TERMINAL = BIT(SUCCEEDED) | BIT(FAILED) | BIT(CANCELLED) | BIT(LOST)
 };
 
-typedef enum { ANY, WITH_RUN, WITHOUT_RUN } run_need;
+typedef enum { ANY, RUN, IDLE } run_need;
 
 typedef enum {
     GO,    /* to `next` with the observation's cause, else the row's */
@@ -85,39 +85,39 @@ enum {
 /* clang-format off */
 static const struct row rows[] = {
     /* the engine */
-    {QUEUED,     SEEN(WAITING),      ANY,         STAY, TO(QUEUED),     CAUSE(WAITING_FOR_CAPACITY), 0},
-    {QUEUED,     SEEN(ADMITTED),     WITHOUT_RUN, GO,   TO(STARTING),   CAUSE(ADMITTED), BEGIN},
-    {ATTEMPT,    SEEN(DEADLINE),     ANY,         GO,   TO(CANCELLING), CAUSE(DEADLINE_EXCEEDED), 0},
-    {STARTING,   SEEN(START_FAILED), ANY,         GO,   TO(FAILED),     CAUSE(SPEC_REJECTED), 0},
+    {QUEUED,     SEEN(WAITING),      ANY,  STAY, TO(QUEUED),     CAUSE(WAITING_FOR_CAPACITY), 0},
+    {QUEUED,     SEEN(ADMITTED),     IDLE, GO,   TO(STARTING),   CAUSE(ADMITTED), BEGIN},
+    {ATTEMPT,    SEEN(DEADLINE),     ANY,  GO,   TO(CANCELLING), CAUSE(DEADLINE_EXCEEDED), 0},
+    {STARTING,   SEEN(START_FAILED), ANY,  GO,   TO(FAILED),     CAUSE(SPEC_REJECTED), 0},
 
     /* the executor, while the run lives: never back from running to starting */
-    {STARTING,   SEEN(STARTING),     WITH_RUN,    STAY, TO(STARTING),   CAUSE(ADMITTED), 0},
-    {RUNNING,    SEEN(RUNNING),      WITH_RUN,    STAY, TO(RUNNING),    CAUSE(REPLICAS_STARTED), 0},
-    {ATTEMPT,    SEEN(RUNNING),      WITH_RUN,    GO,   TO(RUNNING),    CAUSE(REPLICAS_STARTED), 0},
-    {RESTARTING, SEEN(RESTARTING),   WITH_RUN,    STAY, TO(RESTARTING), CAUSE(REPLICA_RESTARTED), 0},
-    {ATTEMPT,    SEEN(RESTARTING),   WITH_RUN,    GO,   TO(RESTARTING), CAUSE(REPLICA_RESTARTED), 0},
-    {LIVE,       GOES_ON,            WITH_RUN,    TOUCH, 0, 0, 0},
+    {STARTING,   SEEN(STARTING),     RUN,  STAY, TO(STARTING),   CAUSE(ADMITTED), 0},
+    {RUNNING,    SEEN(RUNNING),      RUN,  STAY, TO(RUNNING),    CAUSE(REPLICAS_STARTED), 0},
+    {ATTEMPT,    SEEN(RUNNING),      RUN,  GO,   TO(RUNNING),    CAUSE(REPLICAS_STARTED), 0},
+    {RESTARTING, SEEN(RESTARTING),   RUN,  STAY, TO(RESTARTING), CAUSE(REPLICA_RESTARTED), 0},
+    {ATTEMPT,    SEEN(RESTARTING),   RUN,  GO,   TO(RESTARTING), CAUSE(REPLICA_RESTARTED), 0},
+    {LIVE,       GOES_ON,            RUN,  TOUCH, 0, 0, 0},
 
     /* the executor, at the end of the run: a result that came first wins over a stop */
-    {LIVE,       SEEN(SUCCEEDED),    WITH_RUN,    GO,   TO(SUCCEEDED),  CAUSE(COMPLETED), RUN_OVER},
-    {LIVE,       SEEN(FAILED),       WITH_RUN,    GO,   TO(FAILED),     CAUSE(CONTAINER_ERROR), RUN_OVER},
-    {PARKED,     STOPS,              WITH_RUN,    TOUCH, 0, 0, RUN_OVER},
-    {CANCELLING, STOPS,              ANY,         END_STOP, 0, 0, RUN_OVER},
-    {ATTEMPT,    STOPS,              WITH_RUN,    GO,   TO(LOST),       CAUSE(OBJECT_DELETED), RUN_OVER},
-    {TERMINAL,   ENDS,               WITH_RUN,    TOUCH, 0, 0, RUN_OVER},
+    {LIVE,       SEEN(SUCCEEDED),    RUN,  GO,   TO(SUCCEEDED),  CAUSE(COMPLETED), RUN_OVER},
+    {LIVE,       SEEN(FAILED),       RUN,  GO,   TO(FAILED),     CAUSE(CONTAINER_ERROR), RUN_OVER},
+    {PARKED,     STOPS,              RUN,  TOUCH, 0, 0, RUN_OVER},
+    {CANCELLING, STOPS,              ANY,  END_STOP, 0, 0, RUN_OVER},
+    {ATTEMPT,    STOPS,              RUN,  GO,   TO(LOST),       CAUSE(OBJECT_DELETED), RUN_OVER},
+    {TERMINAL,   ENDS,               RUN,  TOUCH, 0, 0, RUN_OVER},
 
     /* the user */
-    {CANCELLING | CANCELLED, SEEN(CANCEL), ANY,   LEAVE, 0, 0, 0},
-    {LIVE,       SEEN(CANCEL),       WITH_RUN,    GO,   TO(CANCELLING), CAUSE(CANCELLED_BY_USER), 0},
-    {PARKED,     SEEN(CANCEL),       WITHOUT_RUN, GO,   TO(CANCELLED),  CAUSE(CANCELLED_BY_USER), 0},
-    {QUEUED | ATTEMPT, SEEN(SUSPEND), ANY,        GO,   TO(SUSPENDED),  CAUSE(SUSPENDED_BY_USER), 0},
-    {SUSPENDED,  SEEN(RESUME),       ANY,         GO,   TO(QUEUED),     CAUSE(RESUMED_BY_USER), 0},
+    {CANCELLING | CANCELLED, SEEN(CANCEL), ANY,  LEAVE, 0, 0, 0},
+    {LIVE,       SEEN(CANCEL),       RUN,  GO,   TO(CANCELLING), CAUSE(CANCELLED_BY_USER), 0},
+    {PARKED,     SEEN(CANCEL),       IDLE, GO,   TO(CANCELLED),  CAUSE(CANCELLED_BY_USER), 0},
+    {QUEUED | ATTEMPT, SEEN(SUSPEND), ANY,  GO,   TO(SUSPENDED),  CAUSE(SUSPENDED_BY_USER), 0},
+    {SUSPENDED,  SEEN(RESUME),       ANY,  GO,   TO(QUEUED),     CAUSE(RESUMED_BY_USER), 0},
     {CANCELLING | TERMINAL, SEEN(CANCEL) | SEEN(SUSPEND) | SEEN(RESUME), ANY, REFUSE, 0, 0, 0},
 };
 
 /* Instead of running or restarting once more. */
 static const struct row over_the_limit =
-    {ATTEMPT, GOES_ON, WITH_RUN, GO, TO(CANCELLING), CAUSE(RETRY_LIMIT_EXCEEDED), 0};
+    {ATTEMPT, GOES_ON, RUN, GO, TO(CANCELLING), CAUSE(RETRY_LIMIT_EXCEEDED), 0};
 /* clang-format on */
 
 static bool from_executor(ty_seen_kind kind)
@@ -138,7 +138,7 @@ static bool names_attempt(ty_seen_kind kind)
 
 static const struct row *find_row(const struct ty_job_status *now, ty_seen_kind kind)
 {
-    run_need have = now->run_active ? WITH_RUN : WITHOUT_RUN;
+    run_need have = now->run_active ? RUN : IDLE;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *row = &rows[i];
@@ -253,8 +253,10 @@ static void change(struct ty_job_status *next, const struct ty_observation *seen
     }
     next->state = state;
     next->cause = cause;
-    if (seen->message[0] != '\0' || !by_reason_of_stop)
+    if (seen->message[0] != '\0')
         ty_str_copy(next->message, sizeof(next->message), seen->message);
+    else if (!by_reason_of_stop) /* the words that asked for the stop stay */
+        ty_str_copy(next->message, sizeof(next->message), ty_job_cause_text(cause));
     next->sequence++;
 }
 

@@ -1,6 +1,6 @@
-/* Kubernetes quantities (apimachinery, pkg/api/resource): [+]digits[.digits] and a suffix: Ki…Ei, n
- * u m k M G T P E, or a decimal exponent. No floating point: a mantissa, a power of two and a power
- * of ten, all checked. */
+/* Kubernetes quantities (apimachinery, pkg/api/resource): [+]digits[.digits] and a suffix: Ki..Ei,
+ * n u m k M G T P E, or a decimal exponent. No floating point: a mantissa, a power of two and a
+ * power of ten, all checked. */
 #include "trainyard/base/str.h"
 #include "trainyard/domain/spec.h"
 

@@ -94,10 +94,12 @@ struct raw_create {
     const char *storage_class;
 };
 
+#define CREATE(member) offsetof(struct raw_create, member)
+
 static const struct ty_field create_fields[] = {
-    {"size",          TY_FIELD_JSON,     offsetof(struct raw_create, size),          0, 0,   NULL        },
-    {"access_mode",   TY_FIELD_CHOICE,   offsetof(struct raw_create, access_mode),   0, 0,   access_modes},
-    {"storage_class", TY_FIELD_BORROWED, offsetof(struct raw_create, storage_class), 1, 253, NULL        },
+    {"size",          TY_FIELD_JSON,     CREATE(size),          0, 0,   NULL        },
+    {"access_mode",   TY_FIELD_CHOICE,   CREATE(access_mode),   0, 0,   access_modes},
+    {"storage_class", TY_FIELD_BORROWED, CREATE(storage_class), 1, 253, NULL        },
 };
 
 static void read_create(struct ty_spec_reader *reader, const json_t *object,
