@@ -81,7 +81,9 @@ static ty_status open_database(struct ty_store *store, struct ty_error *err)
 {
     struct ty_conn *conn = &store->writer.conn;
     store->writer.store = store;
-    ty_status status = ty_conn_open(conn, store->path, store->vfs, true, err);
+    ty_status status = ty_relog(store, err);
+    if (status == TY_OK)
+        status = ty_conn_open(conn, store->path, store->vfs, true, err);
     if (status != TY_OK)
         return status;
     int64_t version = 0;
@@ -174,8 +176,8 @@ void ty_store_close(struct ty_store *store)
     ty_check_stop(store);
     ty_readers_close(store);
     close_database(store);
-    ty_texts_done(&store->writer.found);
-    ty_texts_done(&store->writer.found_job);
+    ty_row_texts_done(&store->writer.found);
+    ty_row_texts_done(&store->writer.found_job);
     ty_queue_destroy(store->queue);
     ty_health_done(&store->health);
     pthread_mutex_destroy(&store->readers_lock);

@@ -55,7 +55,7 @@ ty_status ty_texts_keep_block(struct ty_texts *texts, const char **text, const c
     return TY_OK;
 }
 
-void ty_texts_done(struct ty_texts *texts)
+void ty_row_texts_done(struct ty_texts *texts)
 {
     free(texts->bytes);
     *texts = (struct ty_texts){0};

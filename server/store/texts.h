@@ -17,6 +17,6 @@ ty_status ty_texts_keep(struct ty_texts *texts, const char **const *slots, size_
 /* The same for one text and one block of bytes (which gets a NUL behind it). */
 ty_status ty_texts_keep_block(struct ty_texts *texts, const char **text, const char **block,
                               size_t block_len, struct ty_error *err) TY_MUST_CHECK;
-void ty_texts_done(struct ty_texts *texts);
+void ty_row_texts_done(struct ty_texts *texts);
 
 #endif
