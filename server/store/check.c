@@ -22,6 +22,9 @@ static ty_status check_with(struct ty_conn *conn, const char *sql, const char *t
     ty_status status = TY_OK;
     if (rc == SQLITE_ROW) {
         const char *words = (const char *)sqlite3_column_text(stmt, 0);
+        const char *second = words ? strchr(words, '\n') : NULL;
+        if (second) /* the first line only names the database */
+            words = second + 1;
         if (!words || strcmp(words, "ok") != 0)
             status = ty_fail(err, TY_CORRUPT,
                              "the database is damaged (%s): restore a backup, or let a copy be "

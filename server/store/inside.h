@@ -90,6 +90,10 @@ struct ty_store {
 ty_status ty_folder_claim(struct ty_store *store, const char *folder,
                           struct ty_error *err) TY_MUST_CHECK;
 
+/* --- relog.c --- */
+/* Make a log that an earlier run left behind durable for certain, before anything reads it. */
+ty_status ty_relog(struct ty_store *store, struct ty_error *err) TY_MUST_CHECK;
+
 /* --- check.c --- */
 ty_status ty_check_quick(struct ty_conn *conn, struct ty_error *err) TY_MUST_CHECK;
 /* Check now when the file is small, else on a thread beside the service. */
