@@ -47,7 +47,7 @@ static size_t dollars_and_reference(const char *text)
 
 static json_t *escape(const char *text, bool references)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     if (!strchr(text, '$'))
         return json_string(text);
