@@ -31,6 +31,16 @@ static ty_status write_file(int folder_fd, const char *name, const void *bytes, 
     return ty_write_all(fd, bytes, len, err);
 }
 
+/* A folder that the job may look into, whatever our own mask is. */
+static ty_status make_open_folder(int parent_fd, const char *name, struct ty_error *err)
+{
+    if (mkdirat(parent_fd, name, 0755) != 0)
+        return errno == EEXIST ? TY_OK : ty_fail_errno(err, errno, "make a folder of the run");
+    if (fchmodat(parent_fd, name, 0755, 0) != 0)
+        return ty_fail_errno(err, errno, "open a folder of the run");
+    return TY_OK;
+}
+
 /* Open the folders of `path` one by one, making them; `*name_out` is what remains after the last
  * slash. */
 static ty_status open_parents(int folder_fd, const char *path, int *fd_out, const char **name_out,
@@ -45,10 +55,10 @@ static ty_status open_parents(int folder_fd, const char *path, int *fd_out, cons
             return ty_fail(err, TY_REFUSED, "a file of the job has a bad path");
         memcpy(part, path, len);
         part[len] = '\0';
-        if (mkdirat(fd, part, 0755) == 0)
-            fchmodat(fd, part, 0755, 0);
         int next;
-        ty_status status = ty_folder_open(fd, part, false, &next, err);
+        ty_status status = make_open_folder(fd, part, err);
+        if (status == TY_OK)
+            status = ty_folder_open(fd, part, false, &next, err);
         if (status != TY_OK)
             return status;
         close(fd);
@@ -99,12 +109,7 @@ static ty_status make_one_folder(int folder_fd, const char *path, struct ty_erro
     const char *name;
     ty_auto_fd parent = -1;
     ty_status status = open_parents(folder_fd, path, &parent, &name, err);
-    if (status != TY_OK)
-        return status;
-    if (mkdirat(parent, name, 0755) != 0 && errno != EEXIST)
-        return ty_fail_errno(err, errno, "make a folder of the run");
-    fchmodat(parent, name, 0755, 0);
-    return TY_OK;
+    return status == TY_OK ? make_open_folder(parent, name, err) : status;
 }
 
 static ty_status write_plan(int folder_fd, const json_t *plan, bool whole, struct ty_error *err)

@@ -130,7 +130,7 @@ static void back_off(struct ty_op *op, struct ty_op_pod *pod, struct ty_op_now n
 static void describe_exit(const struct ty_op_pod *pod, char *out, size_t size)
 {
     if (pod->exit.text[0])
-        snprintf(out, size, "%s: %s", pod->name, pod->exit.text);
+        snprintf(out, size, "%s: %.200s", pod->name, pod->exit.text);
     else if (pod->exit.out_of_memory)
         snprintf(out, size, "%s was killed because it reached its memory limit", pod->name);
     else if (pod->exit.signal)
