@@ -169,9 +169,9 @@ static void destroy_letters(struct ty_engine *engine)
 
 static void destroy_jobs(struct ty_engine *engine)
 {
-    size_t cursor = 0;
-    struct live_job *job;
-    while (engine->jobs && (job = ty_map_next(engine->jobs, &cursor, NULL))) {
+    while (engine->all) {
+        struct live_job *job = engine->all;
+        engine->all = job->all_next;
         observe_drop_pending(job);
         free(job);
     }
@@ -257,9 +257,7 @@ static void apply_again(struct live_job *job)
 
 static void mark_all(struct ty_engine *engine, void (*each)(struct live_job *job))
 {
-    size_t cursor = 0;
-    struct live_job *job;
-    while ((job = ty_map_next(engine->jobs, &cursor, NULL))) {
+    for (struct live_job *job = engine->all; job; job = job->all_next) {
         if (each)
             each(job);
         live_mark(engine, job);

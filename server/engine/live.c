@@ -84,10 +84,15 @@ static struct live_job *add_job(struct ty_engine *engine, const struct job_facts
     if (status == TY_OK)
         engine->figures.live_jobs[facts->status.state]++;
     pthread_mutex_unlock(&engine->view_lock);
-    if (status == TY_OK)
-        return job;
-    free(job);
-    return NULL;
+    if (status != TY_OK) {
+        free(job);
+        return NULL;
+    }
+    job->all_next = engine->all;
+    if (engine->all)
+        engine->all->all_previous = job;
+    engine->all = job;
+    return job;
 }
 
 void live_remove(struct ty_engine *engine, struct live_job *job)
@@ -100,6 +105,9 @@ void live_remove(struct ty_engine *engine, struct live_job *job)
     engine->figures.live_jobs[job->facts.status.state]--;
     ty_map_take(engine->jobs, job->facts.id);
     pthread_mutex_unlock(&engine->view_lock);
+    *(job->all_previous ? &job->all_previous->all_next : &engine->all) = job->all_next;
+    if (job->all_next)
+        job->all_next->all_previous = job->all_previous;
     free(job);
 }
 

@@ -58,6 +58,9 @@ struct live_job {
     struct live_job *queue_previous;
     struct live_job *hold_next; /* of those that hold */
     struct live_job *hold_previous;
+    struct live_job
+        *all_next; /* of all, so that walks have an order that does not depend on hashes */
+    struct live_job *all_previous;
     struct timer timer;
 };
 
@@ -83,6 +86,7 @@ struct ty_engine {
     int64_t now_ms; /* monotonic clock of this step */
     int64_t skew;   /* wall minus monotonic, to notice a clock that was set */
     struct timers timers;
+    struct live_job *all;
     struct live_job *dirty;
     struct live_job **dirty_last;
 
