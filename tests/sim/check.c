@@ -55,6 +55,7 @@ static void check_new(struct look *look, const struct ty_transition *transition)
     if (transition->cause == TY_CAUSE_NONE)
         world_fail(look->world, "P3: transition %lld of %s has no cause",
                    (long long)transition->sequence, job->id);
+    look->world->reached[transition->to][transition->cause]++;
     job->history[job->sequence++] = (struct fact){
         .to = transition->to, .cause = transition->cause, .attempt = transition->attempt};
 }

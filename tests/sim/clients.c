@@ -71,9 +71,7 @@ static void fill_record(struct world *world, struct sent *sent, struct job *job,
 {
     struct ty_job_record *record = &sent->submit.insert.record;
     ty_id_make(&world->random, world->wall_us, "job_", try->id);
-    char suffix[12];
-    ty_id_suffix(try->id, 8, suffix);
-    snprintf(try->object_name, sizeof(try->object_name), "%s-%s", job->name, suffix);
+    ty_object_name_make(job->name, try->id, try->object_name);
     *record = (struct ty_job_record){.tenant = world->tenants[job->tenant],
                                      .id = try->id,
                                      .name = job->name,

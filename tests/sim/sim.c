@@ -22,6 +22,7 @@ struct totals {
     uint64_t acknowledged;
     uint64_t crashes;
     uint64_t disk_faults;
+    uint64_t reached[TY_JOB_STATE_COUNT][TY_CAUSE_COUNT];
 };
 
 static const char *const bug_names[] = {[BUG_NONE] = "none",
@@ -184,12 +185,26 @@ static bool run_seed(const struct sim_options *options, struct totals *totals, c
     totals->acknowledged += world.journal->acknowledged;
     totals->crashes += (uint64_t)world.crashes;
     totals->disk_faults += counts.faults;
+    for (size_t state = 0; state < TY_JOB_STATE_COUNT; state++)
+        for (size_t cause = 0; cause < TY_CAUSE_COUNT; cause++)
+            totals->reached[state][cause] += world.reached[state][cause];
     bugs_watch(NULL);
     bool held = !world.failed;
     if (!held)
         snprintf(failure, size, "at step %d: %s", world.step, world.failure);
     world_done(&world);
     return held;
+}
+
+/* How often each state was reached by each cause: what the seeds have been through. */
+static void print_coverage(const struct totals *totals)
+{
+    for (size_t state = 0; state < TY_JOB_STATE_COUNT; state++)
+        for (size_t cause = 0; cause < TY_CAUSE_COUNT; cause++)
+            if (totals->reached[state][cause] > 0)
+                printf("%10llu  %s/%s\n", (unsigned long long)totals->reached[state][cause],
+                       ty_job_state_name((ty_job_state)state),
+                       ty_job_cause_name((ty_job_cause)cause));
 }
 
 /* --- the command line --- */
@@ -219,15 +234,16 @@ static bool parse_bug(const char *name, sim_bug *bug)
 }
 
 static bool parse_arguments(int count, char **arguments, struct sim_options *options,
-                            struct range *range)
+                            struct range *range, bool *coverage)
 {
     static const struct option known[] = {
-        {"seed",    required_argument, NULL, 's'},
-        {"seeds",   required_argument, NULL, 's'},
-        {"steps",   required_argument, NULL, 'n'},
-        {"bug",     required_argument, NULL, 'b'},
-        {"verbose", no_argument,       NULL, 'v'},
-        {NULL,      0,                 NULL, 0  }
+        {"seed",     required_argument, NULL, 's'},
+        {"seeds",    required_argument, NULL, 's'},
+        {"steps",    required_argument, NULL, 'n'},
+        {"bug",      required_argument, NULL, 'b'},
+        {"verbose",  no_argument,       NULL, 'v'},
+        {"coverage", no_argument,       NULL, 'c'},
+        {NULL,       0,                 NULL, 0  }
     };
     int64_t steps = options->steps;
     bool good = true;
@@ -239,8 +255,9 @@ static bool parse_arguments(int count, char **arguments, struct sim_options *opt
         else if (got == 'b')
             good = parse_bug(optarg, &options->bug);
         else
-            good = got == 'v';
+            good = got == 'v' || got == 'c';
         options->verbose = options->verbose || got == 'v';
+        *coverage = *coverage || got == 'c';
     }
     options->steps = (int)steps;
     return good && optind == count;
@@ -251,9 +268,10 @@ int main(int count, char **arguments)
     struct sim_options options = {.steps = STEPS_DEFAULT, .bug = BUG_NONE};
     struct range range = {1, 100};
     struct totals totals = {0};
+    bool coverage = false;
     char failure[1200];
-    if (!parse_arguments(count, arguments, &options, &range)) {
-        fprintf(stderr, "usage: sim [--seed N | --seeds A..B] [--steps N] [--verbose] "
+    if (!parse_arguments(count, arguments, &options, &range, &coverage)) {
+        fprintf(stderr, "usage: sim [--seed N | --seeds A..B] [--steps N] [--verbose] [--coverage] "
                         "[--bug lost_commit|early_answer|double_apply]\n");
         return 2;
     }
@@ -276,6 +294,8 @@ int main(int count, char **arguments)
         "the disk)\n",
         (unsigned long long)totals.seeds, (unsigned long long)totals.acknowledged,
         (unsigned long long)totals.crashes, (unsigned long long)totals.disk_faults);
+    if (coverage)
+        print_coverage(&totals);
     if (options.bug == BUG_NONE)
         return 0;
     printf("bug %s was not found\n", bug_names[options.bug]);
