@@ -134,15 +134,55 @@ void jobs_transitions(void *context, struct ty_request *request)
 
 /* --- replicas: as last observed; before that, those that will be --- */
 
-static void write_planned(struct ty_json_writer *writer, const struct ty_job_record *record,
-                          int32_t index)
+static void replica_name(int32_t index, char out[TY_REPLICA_NAME])
+{
+    snprintf(out, TY_REPLICA_NAME, index == 0 ? "master-0" : "worker-%" PRId32, index - 1);
+}
+
+/* What the name alone says: role, index, and where the log is. */
+static void write_identity(struct ty_json_writer *writer, const char *job_id, const char *name)
+{
+    const char *dash = strrchr(name, '-');
+    int64_t index = 0;
+    char role[TY_REPLICA_NAME];
+    char path[API_JOB_PATH + TY_REPLICA_NAME + 16];
+    if (!dash || ty_str_to_int(dash + 1, 0, INT32_MAX, &index) != TY_OK)
+        dash = name + strlen(name);
+    snprintf(role, sizeof role, "%.*s", (int)(dash - name), name);
+    snprintf(path, sizeof path, "/v1/jobs/%s/logs?replica=%s", job_id, name);
+    ty_json_put_string(writer, "role", role);
+    ty_json_put_int(writer, "index", index);
+    ty_json_key(writer, "links");
+    ty_json_object(writer);
+    ty_json_put_string(writer, "logs", path);
+    ty_json_end(writer);
+}
+
+/* The engine stores what the executor observed; an empty reason is none. */
+static void write_observed(struct ty_json_writer *writer, const char *job_id, json_t *replica)
+{
+    const char *key;
+    json_t *value;
+    const char *name = json_string_value(json_object_get(replica, "name"));
+    ty_json_object(writer);
+    json_object_foreach(replica, key, value)
+    {
+        ty_json_key(writer, key);
+        if (ty_str_equal(key, "reason") && json_string_length(value) == 0)
+            ty_json_null(writer);
+        else
+            ty_json_value(writer, value);
+    }
+    write_identity(writer, job_id, name ? name : "");
+    ty_json_end(writer);
+}
+
+static void write_planned(struct ty_json_writer *writer, const char *job_id, int32_t index)
 {
     char name[TY_REPLICA_NAME];
-    snprintf(name, sizeof name, index == 0 ? "master-0" : "worker-%" PRId32, index - 1);
+    replica_name(index, name);
     ty_json_object(writer);
     ty_json_put_string(writer, "name", name);
-    ty_json_put_string(writer, "role", index == 0 ? "master" : "worker");
-    ty_json_put_int(writer, "index", index == 0 ? 0 : index - 1);
     ty_json_put_string(writer, "state", "pending");
     ty_json_put_string(writer, "reason", NULL);
     ty_json_put_int(writer, "restarts", 0);
@@ -150,14 +190,7 @@ static void write_planned(struct ty_json_writer *writer, const struct ty_job_rec
     ty_json_put_string(writer, "exit_signal", NULL);
     ty_json_put_time(writer, "started_at", 0);
     ty_json_put_time(writer, "finished_at", 0);
-    ty_json_key(writer, "links");
-    ty_json_object(writer);
-    ty_json_key(writer, "logs");
-    ty_auto_buf path;
-    ty_buf_init(&path, 256);
-    ty_buf_addf(&path, "/v1/jobs/%s/logs?replica=%s", record->id, name);
-    ty_json_string(writer, path.data);
-    ty_json_end(writer);
+    write_identity(writer, job_id, name);
     ty_json_end(writer);
 }
 
@@ -185,9 +218,9 @@ void jobs_replicas(void *context, struct ty_request *request)
     size_t end = (size_t)cursor.row + api_limit(request);
     for (size_t i = (size_t)cursor.row; i < total && i < end; i++) {
         if (json_array_size(observed) > 0)
-            ty_json_value(&writer, json_array_get(observed, i));
+            write_observed(&writer, record.id, json_array_get(observed, i));
         else
-            write_planned(&writer, &record, (int32_t)i);
+            write_planned(&writer, record.id, (int32_t)i);
     }
     struct ty_cursor next = {.row = (int64_t)end};
     api_answer_page(api, request, &writer, identity, end < total ? &next : NULL);
