@@ -1,8 +1,9 @@
 /* The build's own tool:
- *   contract_embed json IN.yaml OUT.json   read the contract, compile every schema of it, write it
- * as compact JSON contract_embed c OUT.c DOC.json DOCS.html STYLE.css   write them as C, each with
- * its ETag */
+ *   contract_embed json IN.yaml OUT.json RULES.json   read the contract, compile every schema of
+ * it, write it as compact JSON, whole and as far as requests are checked with it contract_embed c
+ * OUT.c DOC.json RULES.json DOCS.html STYLE.css   write them as C, each with its ETag */
 #include "contract/operation.h"
+#include "contract/strip.h"
 
 #include "trainyard/base/digest.h"
 #include "trainyard/base/file.h"
@@ -27,11 +28,22 @@ static ty_status check_whole(const char *json, size_t len, struct ty_error *err)
     return status;
 }
 
-static ty_status write_json(const char *from, const char *to, struct ty_error *err)
+static ty_status write_checked(const json_t *document, const char *to, struct ty_error *err)
+{
+    ty_auto_free char *json = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    ty_status status;
+
+    if (!json)
+        return ty_fail(err, TY_NO_MEMORY, "no memory for the contract");
+    status = check_whole(json, strlen(json), err);
+    return status ? status : ty_file_write(AT_FDCWD, to, json, strlen(json), 0644, err);
+}
+
+static ty_status write_json(const char *from, const char *to, const char *rules_to,
+                            struct ty_error *err)
 {
     ty_auto_buf yaml;
     ty_auto_json document = NULL;
-    ty_auto_free char *json = NULL;
     ty_status status;
 
     ty_buf_init(&yaml, FILE_MAX);
@@ -41,11 +53,11 @@ static ty_status write_json(const char *from, const char *to, struct ty_error *e
     status = ty_yaml_parse(yaml.data, yaml.len, &document, err);
     if (status)
         return status;
-    json = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (!json)
-        return ty_fail(err, TY_NO_MEMORY, "no memory for the contract");
-    status = check_whole(json, strlen(json), err);
-    return status ? status : ty_file_write(AT_FDCWD, to, json, strlen(json), 0644, err);
+    status = write_checked(document, to, err);
+    if (status)
+        return status;
+    ty_contract_strip(document);
+    return write_checked(document, rules_to, err);
 }
 
 /* --- C --- */
@@ -56,6 +68,7 @@ struct embedded {
 
 static const struct embedded kinds[] = {
     {"ty_contract_document", "application/json"        },
+    {"ty_contract_rules",    "application/json"        },
     {"ty_contract_docs",     "text/html; charset=utf-8"},
     {"ty_contract_style",    "text/css; charset=utf-8" },
 };
@@ -111,12 +124,13 @@ int main(int argc, char **argv)
     struct ty_error err;
     ty_status status;
 
-    if (argc == 4 && strcmp(argv[1], "json") == 0) {
-        status = write_json(argv[2], argv[3], &err);
-    } else if (argc == 6 && strcmp(argv[1], "c") == 0) {
+    if (argc == 5 && strcmp(argv[1], "json") == 0) {
+        status = write_json(argv[2], argv[3], argv[4], &err);
+    } else if (argc == 7 && strcmp(argv[1], "c") == 0) {
         status = write_c(argv[2], argv + 3, &err);
     } else {
-        (void)fputs("usage: contract_embed json IN.yaml OUT.json | c OUT.c JSON HTML CSS\n",
+        (void)fputs("usage: contract_embed json IN.yaml OUT.json RULES.json |"
+                    " c OUT.c JSON RULES HTML CSS\n",
                     stderr);
         return 2;
     }

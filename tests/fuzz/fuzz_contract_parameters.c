@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    const struct ty_document *document = ty_contract_document();
+    const struct ty_document *document = ty_contract_rules();
 
     (void)argc;
     (void)argv;

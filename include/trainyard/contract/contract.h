@@ -13,7 +13,7 @@
 struct ty_contract;
 struct ty_operation;
 
-/* Compile an OpenAPI 3.1 document in JSON (ty_contract_document, or a test's own). The schemas of
+/* Compile an OpenAPI 3.1 document in JSON (ty_contract_rules, or a test's own). The schemas of
  * requests are compiled; an unknown keyword, a reference that leads nowhere or a pattern outside
  * the portable subset is refused. The text need not outlive the call. TY_INVALID    not JSON, or
  * something in it cannot be compiled; the text names its pointer TY_NO_MEMORY  */
@@ -48,7 +48,8 @@ bool ty_operation_body_required(const struct ty_operation *operation);
 const char *const *ty_operation_consumes(const struct ty_operation *operation);
 const char *const *ty_operation_produces(const struct ty_operation *operation);
 
-/* Media types of one answer; NULL when the document does not name that status. */
+/* Media types of one answer; NULL when the document does not name that status (ty_contract_rules
+ * names successes only). */
 const char *const *ty_operation_answer_types(const struct ty_operation *operation, int status);
 
 /* --- bodies --- */

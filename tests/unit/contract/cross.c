@@ -64,7 +64,7 @@ static void answer_line(const struct ty_contract *embedded, const json_t *line)
 
 int main(void)
 {
-    const struct ty_document *document = ty_contract_document();
+    const struct ty_document *document = ty_contract_rules();
     struct ty_contract *embedded = NULL;
     ty_auto_free char *line = NULL;
     size_t size = 0;

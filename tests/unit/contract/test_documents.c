@@ -5,7 +5,7 @@
 static void every_document_is_there_with_a_strong_tag_of_its_own(void **state)
 {
     const struct ty_document *documents[] = {ty_contract_document(), ty_contract_docs(),
-                                             ty_contract_style()};
+                                             ty_contract_style(), ty_contract_rules()};
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(documents); i++) {
@@ -30,6 +30,80 @@ static void the_document_is_compact_json_of_the_contract(void **state)
     assert_string_equal(json_string_value(json_object_get(json, "openapi")), "3.1.0");
     assert_null(memchr(document->bytes, '\n', document->len));
     json_decref(json);
+}
+
+static void assert_same_types(const char *const *a, const char *const *b)
+{
+    for (; *a || *b; a++, b++) {
+        assert_non_null(*a);
+        assert_non_null(*b);
+        assert_string_equal(*a, *b);
+    }
+}
+
+static void assert_same_operation(const struct ty_operation *a, const struct ty_operation *b)
+{
+    assert_string_equal(ty_operation_id(a), ty_operation_id(b));
+    assert_string_equal(ty_operation_method(a), ty_operation_method(b));
+    assert_string_equal(ty_operation_path(a), ty_operation_path(b));
+    assert_int_equal(ty_operation_public(a), ty_operation_public(b));
+    assert_int_equal(ty_operation_body_limit(a), ty_operation_body_limit(b));
+    assert_int_equal(ty_operation_body_required(a), ty_operation_body_required(b));
+    if (ty_operation_scope(a))
+        assert_string_equal(ty_operation_scope(a), ty_operation_scope(b));
+    assert_same_types(ty_operation_consumes(a), ty_operation_consumes(b));
+    assert_same_types(ty_operation_produces(a), ty_operation_produces(b));
+}
+
+/* Every example body of the whole document, and wrong ones, judged by both. */
+static void assert_same_judgement(const struct ty_operation *a, const struct ty_operation *b)
+{
+    static const char *const bodies[] = {
+        "{}",
+        "[]",
+        "{\"image\": \"a b\", \"description\": 1, \"tags\": 2, \"labels\": {\"/\": 1}}",
+        "{\"description\": \"d\", \"image\": \"a\", \"script\": \"x\", \"name\": \"n\"}",
+        "{\"name\": \"n\", \"size\": \"1Gi\"}",
+    };
+
+    for (size_t i = 0; i < UNIT_COUNT(bodies); i++) {
+        ty_auto_json json = small_json(bodies[i]);
+        struct ty_faults first;
+        struct ty_faults second;
+
+        ty_faults_init(&first);
+        ty_faults_init(&second);
+        assert_int_equal(ty_operation_check_body(a, NULL, json, &first, NULL),
+                         ty_operation_check_body(b, NULL, json, &second, NULL));
+        assert_int_equal(first.count, second.count);
+        for (size_t j = 0; j < first.count; j++) {
+            assert_string_equal(first.items[j].where, second.items[j].where);
+            assert_string_equal(first.items[j].detail, second.items[j].detail);
+        }
+    }
+}
+
+static void the_rules_check_what_the_whole_document_does(void **state)
+{
+    const struct ty_document *whole = ty_contract_document();
+    const struct ty_document *rules = ty_contract_rules();
+    struct ty_contract *a = NULL;
+    struct ty_contract *b = NULL;
+
+    (void)state;
+    assert_true(rules->len < whole->len / 2);
+    assert_int_equal(ty_contract_create(whole->bytes, whole->len, &a, NULL), TY_OK);
+    assert_int_equal(ty_contract_create(rules->bytes, rules->len, &b, NULL), TY_OK);
+    assert_int_equal(ty_contract_operation_count(a), ty_contract_operation_count(b));
+    for (size_t i = 0; i < ty_contract_operation_count(a); i++) {
+        const struct ty_operation *operation = ty_contract_operation_at(a, i);
+
+        assert_same_operation(operation, ty_contract_operation_at(b, i));
+        if (ty_operation_body_limit(operation) > 0)
+            assert_same_judgement(operation, ty_contract_operation_at(b, i));
+    }
+    ty_contract_destroy(a);
+    ty_contract_destroy(b);
 }
 
 static bool page_holds(const struct ty_document *page, const char *text)
@@ -85,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_document_is_there_with_a_strong_tag_of_its_own),
         cmocka_unit_test(the_document_is_compact_json_of_the_contract),
+        cmocka_unit_test(the_rules_check_what_the_whole_document_does),
         cmocka_unit_test(the_page_names_every_operation_and_asks_for_nothing_from_elsewhere),
         cmocka_unit_test(the_page_of_codes_has_an_anchor_a_code_and_escapes_its_text),
     };

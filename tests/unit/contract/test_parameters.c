@@ -10,7 +10,7 @@ static struct ty_contract *contract;
 
 static int set_up(void **state)
 {
-    const struct ty_document *document = ty_contract_document();
+    const struct ty_document *document = ty_contract_rules();
 
     (void)state;
     return ty_contract_create(document->bytes, document->len, &contract, NULL) != TY_OK;

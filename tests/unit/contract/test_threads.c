@@ -53,7 +53,7 @@ static void *run(void *context)
 
 static void many_threads_check_with_one_contract(void **state)
 {
-    const struct ty_document *document = ty_contract_document();
+    const struct ty_document *document = ty_contract_rules();
     struct ty_contract *contract = NULL;
     ty_auto_json good =
         small_json("{\"image\": \"a/b:1\", \"script\": \"x\", \"env\": {\"A\": \"b\"},"
