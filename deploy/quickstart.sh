@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# From a fresh Debian 12 or Ubuntu 24.04 machine to a trained model: build Trainyard, start it, run a distributed PyTorch
+# job (one master, two workers), follow it, fetch its checkpoint. Run it again whenever you like.
+# Usage: deploy/quickstart.sh [--stop]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+top=$PWD
+
+# shellcheck source=deploy/packages.sh
+. deploy/packages.sh
+
+if [ "$(id -u)" -eq 0 ]; then
+    data=${TRAINYARD_DATA:-/var/lib/trainyard}
+else
+    data=${TRAINYARD_DATA:-${XDG_STATE_HOME:-$HOME/.local/state}/trainyard}
+fi
+export TRAINYARD_DATA=$data
+bin=$top/build/release/bin
+
+running() {
+    [ -s "$data/address" ] && curl --silent --fail --max-time 5 "http://$(cat "$data/address")/livez" >/dev/null
+}
+
+step() {
+    printf '\n== %s\n' "$*"
+}
+
+if [ "${1:-}" = --stop ]; then
+    if running; then
+        kill "$(cat "$data/trainyardd.pid")"
+        echo "stopped; jobs that run go on, and data stays in $data"
+    else
+        echo "not running"
+    fi
+    exit 0
+fi
+
+step "packages"
+need_packages "${build_packages[@]}" "${run_packages[@]}" curl
+
+step "build"
+log=$(mktemp)
+cmake --preset release >"$log" 2>&1 || { cat "$log"; exit 1; }
+cmake --build --preset release --parallel "$(nproc)" --target trainyardd trainyard trainyard-supervisor trainyard-init \
+    >>"$log" 2>&1 || { tail -n 40 "$log"; exit 1; }
+rm -f "$log"
+ls "$bin"
+
+step "gateway"
+if running; then
+    echo "runs already at http://$(cat "$data/address")"
+else
+    mkdir -p "$data"
+    rm -f "$data/address"
+    setsid nohup "$bin/trainyardd" serve --listen "${TRAINYARD_LISTEN:-127.0.0.1:8080}" --data "$data" \
+        >>"$data/trainyardd.log" 2>&1 </dev/null &
+    echo $! >"$data/trainyardd.pid"
+    for _ in $(seq 100); do
+        running && break
+        sleep 0.1
+    done
+    running || { tail -n 20 "$data/trainyardd.log"; exit 1; }
+    echo "started at http://$(cat "$data/address")"
+fi
+
+step "a distributed job: one master, two workers, DDP over gloo"
+job=$("$bin/trainyard" submit clients/examples/ddp_mlp.py --name quickstart --replicas 3 --epochs 5 --no-follow -o name)
+echo "submitted $job"
+"$bin/trainyard" logs "$job" --follow
+"$bin/trainyard" wait "$job"
+
+step "result"
+"$bin/trainyard" get "$job"
+"$bin/trainyard" checkpoints "$job"
+"$bin/trainyard" download "$job" model.pth --output "$data/quickstart-model.pth"
+
+address=$(cat "$data/address")
+cat <<EOF
+
+The job succeeded. Its model is in $data/quickstart-model.pth
+  API        http://$address/v1/jobs
+  reference  http://$address/docs
+  token      $data/admin.token
+  client     $bin/trainyard (finds address and token by itself)
+  stop       deploy/quickstart.sh --stop
+EOF
