@@ -60,9 +60,12 @@ static ty_status start_workers(struct ty_pool *pool, const char *name, struct ty
 ty_status ty_pool_create(const char *name, size_t worker_count, size_t queue_capacity,
                          struct ty_pool **pool_out, struct ty_error *err)
 {
-    struct ty_pool *pool = calloc(1, sizeof(*pool) + worker_count * sizeof(pool->workers[0]));
+    struct ty_pool *pool;
     ty_status status;
 
+    if (worker_count == 0)
+        return ty_fail(err, TY_INTERNAL, "the pool %s has no workers", name);
+    pool = calloc(1, sizeof(*pool) + worker_count * sizeof(pool->workers[0]));
     if (!pool || ty_queue_create(queue_capacity, &pool->queue)) {
         free(pool);
         return ty_fail(err, TY_NO_MEMORY, "no memory for the pool %s", name);

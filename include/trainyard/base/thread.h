@@ -17,6 +17,7 @@ ty_status ty_thread_start(pthread_t *thread_out, const char *name, void *(*run)(
 struct ty_pool;
 typedef void ty_work(void *context, size_t worker);
 
+/* TY_NO_MEMORY, TY_UNAVAILABLE (no thread), TY_INTERNAL (no workers asked for). */
 ty_status ty_pool_create(const char *name, size_t worker_count, size_t queue_capacity,
                          struct ty_pool **pool_out, struct ty_error *err) TY_MUST_CHECK;
 

@@ -125,13 +125,14 @@ static void workers_are_named_after_their_pool(void **state)
     assert_string_equal(name, "answers-of-0");
 }
 
-static void a_pool_without_room_is_refused(void **state)
+static void a_pool_without_room_or_workers_is_refused(void **state)
 {
     struct ty_pool *pool = (struct ty_pool *)&runs;
     struct ty_error err;
 
     (void)state;
     assert_int_equal(ty_pool_create("x", 1, 0, &pool, &err), TY_NO_MEMORY);
+    assert_int_equal(ty_pool_create("x", 0, 1, &pool, &err), TY_INTERNAL);
     assert_ptr_equal(pool, &runs);
 }
 
@@ -142,7 +143,7 @@ int main(void)
         cmocka_unit_test(a_full_queue_refuses_work_which_then_never_runs),
         cmocka_unit_test(a_thread_starts_with_all_signals_blocked),
         cmocka_unit_test(workers_are_named_after_their_pool),
-        cmocka_unit_test(a_pool_without_room_is_refused),
+        cmocka_unit_test(a_pool_without_room_or_workers_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
