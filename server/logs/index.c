@@ -104,29 +104,40 @@ static ty_status read_block(int fd, int64_t at, uint8_t *out, size_t max, size_t
     return TY_OK;
 }
 
-ty_status ty_index_count(int fd, int64_t *count_out, struct ty_error *err)
+/* Look for the last record that checks among those before *count, from the end in blocks: the first
+ * block is one record, which nearly always is it. */
+static ty_status find_last(int fd, int64_t *count, struct index_record *last, struct ty_error *err)
 {
+    int64_t step = 1;
+    while (*count > 0) {
+        uint8_t block[BLOCK_RECORDS * INDEX_RECORD];
+        int64_t first = *count > step ? *count - step : 0;
+        size_t len;
+        ty_status status = read_block(fd, first * INDEX_RECORD, block,
+                                      (size_t)(*count - first) * INDEX_RECORD, &len, err);
+        if (status != TY_OK)
+            return status;
+        for (*count = first + (int64_t)(len / INDEX_RECORD); *count > first; --*count)
+            if (ty_index_decode(block + (size_t)(*count - first - 1) * INDEX_RECORD, last))
+                return TY_OK;
+        step = BLOCK_RECORDS;
+    }
+    return TY_OK;
+}
+
+ty_status ty_index_last(int fd, int64_t *count_out, struct index_record *last_out,
+                        struct ty_error *err)
+{
+    struct index_record last = {.kind = INDEX_TIME};
     struct stat stat;
     if (fstat(fd, &stat) < 0)
         return ty_fail(err, TY_UNAVAILABLE, "look at the log's index: %s", strerrordesc_np(errno));
     int64_t count = stat.st_size / INDEX_RECORD;
-    while (count > 0) {
-        uint8_t block[BLOCK_RECORDS * INDEX_RECORD];
-        int64_t first = count > BLOCK_RECORDS ? count - BLOCK_RECORDS : 0;
-        size_t len;
-        ty_status status = read_block(fd, first * INDEX_RECORD, block,
-                                      (size_t)(count - first) * INDEX_RECORD, &len, err);
-        if (status != TY_OK)
-            return status;
-        struct index_record record;
-        count = first + (int64_t)(len / INDEX_RECORD);
-        while (count > first &&
-               !ty_index_decode(block + (size_t)(count - first - 1) * INDEX_RECORD, &record))
-            count--;
-        if (count > first)
-            break;
-    }
+    ty_status status = find_last(fd, &count, &last, err);
+    if (status != TY_OK)
+        return status;
     *count_out = count;
+    *last_out = last;
     return TY_OK;
 }
 

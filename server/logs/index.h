@@ -33,8 +33,7 @@ typedef enum {
     INDEX_TIME = 2,    /* the byte at `offset` arrived at `wall_us` */
     INDEX_GAP = 3,     /* `amount` bytes could not be stored, from `offset` on */
     INDEX_SEAL = 4,    /* nothing follows `offset` */
-    INDEX_HOLE =
-        5 /* the `amount` bytes before `offset` were lost by a power cut; they read as NUL */
+    INDEX_HOLE = 5     /* the `amount` bytes before `offset` were lost by a power cut: now NUL */
 } index_kind;
 
 struct index_record {
@@ -50,9 +49,10 @@ void ty_index_encode(const struct index_record *record, uint8_t out[INDEX_RECORD
 /* False when the bytes are no record; *record_out is untouched then. */
 bool ty_index_decode(const uint8_t bytes[INDEX_RECORD], struct index_record *record_out);
 
-/* How many whole records `fd` holds up to and including the last one that checks. TY_UNAVAILABLE.
- */
-ty_status ty_index_count(int fd, int64_t *count_out, struct ty_error *err) TY_MUST_CHECK;
+/* How many whole records `fd` holds up to and including the last one that checks, and that one; a
+ * record of kind INDEX_TIME and zeros when there is none. TY_UNAVAILABLE. */
+ty_status ty_index_last(int fd, int64_t *count_out, struct index_record *last_out,
+                        struct ty_error *err) TY_MUST_CHECK;
 
 /* Record number `at` (0…), or the nearest one after it that checks; *at_out says which.
  * TY_NOT_FOUND when none is left before `count`, TY_UNAVAILABLE. */

@@ -28,14 +28,15 @@ static ty_status log_size(const struct ty_log_reader *reader, int64_t *size_out,
     return TY_OK;
 }
 
-static ty_status count_records(const struct ty_log_reader *reader, int64_t *count_out,
-                               struct ty_error *err)
+/* How many records the index holds, and the last of them. */
+static ty_status ask_index(const struct ty_log_reader *reader, int64_t *count_out,
+                           struct index_record *last_out, struct ty_error *err)
 {
-    if (reader->index_fd < 0) {
-        *count_out = 0;
-        return TY_OK;
-    }
-    return ty_index_count(reader->index_fd, count_out, err);
+    if (reader->index_fd >= 0)
+        return ty_index_last(reader->index_fd, count_out, last_out, err);
+    *count_out = 0;
+    *last_out = (struct index_record){.kind = INDEX_TIME};
+    return TY_OK;
 }
 
 /* TY_NOT_FOUND when the file is absent; anything but a regular file is not a log. */
@@ -68,9 +69,10 @@ static ty_status open_files(struct ty_log_reader *reader, int folder_fd, const c
     if (status != TY_OK)
         return status;
 
+    struct index_record last;
     int64_t records;
     int64_t size = 0;
-    status = count_records(reader, &records, err);
+    status = ask_index(reader, &records, &last, err);
     if (status == TY_OK)
         status = log_size(reader, &size, err);
     if (status == TY_OK && records == 0 && size == 0)
@@ -125,17 +127,6 @@ ty_status ty_log_read(struct ty_log_reader *reader, int64_t offset, void *out, s
     return TY_OK;
 }
 
-/* The last record that checks, if there is one. */
-static ty_status last_record(const struct ty_log_reader *reader, int64_t count,
-                             struct index_record *record_out, struct ty_error *err)
-{
-    int64_t at;
-    *record_out = (struct index_record){.kind = INDEX_TIME};
-    if (count == 0)
-        return TY_OK;
-    return ty_index_get(reader->index_fd, count - 1, count, record_out, &at, err);
-}
-
 /* Where the attempt begins; TY_NOT_FOUND when there was none such. */
 static ty_status attempt_start(const struct ty_log_reader *reader, int64_t count, int32_t attempt,
                                int64_t *start_out, struct ty_error *err)
@@ -184,9 +175,7 @@ static ty_status look(const struct ty_log_reader *reader, int64_t *size_out, int
     int64_t size = 0;
     ty_status status = log_size(reader, size_out, err);
     if (status == TY_OK)
-        status = count_records(reader, count_out, err);
-    if (status == TY_OK)
-        status = last_record(reader, *count_out, last_out, err);
+        status = ask_index(reader, count_out, last_out, err);
     if (status != TY_OK || last_out->offset <= *size_out)
         return status;
     status = log_size(reader, &size, err);
@@ -244,8 +233,9 @@ static bool count_gap(const struct index_record *record, void *context)
 ty_status ty_log_gaps(struct ty_log_reader *reader, struct ty_log_gaps *out, struct ty_error *err)
 {
     struct ty_log_gaps gaps = {.offset = -1};
+    struct index_record last;
     int64_t count;
-    ty_status status = count_records(reader, &count, err);
+    ty_status status = ask_index(reader, &count, &last, err);
     if (status == TY_OK)
         status = ty_index_each(reader->index_fd, count, count_gap, &gaps, err);
     if (status == TY_OK)
@@ -261,11 +251,12 @@ static bool is_mark(const struct index_record *record)
 ty_status ty_log_time_at(struct ty_log_reader *reader, int64_t offset, int64_t *wall_us_out,
                          struct ty_error *err)
 {
+    struct index_record last;
     struct index_record record;
     int64_t count;
     int64_t size = 0;
     int64_t at;
-    ty_status status = count_records(reader, &count, err);
+    ty_status status = ask_index(reader, &count, &last, err);
     if (status == TY_OK)
         status = log_size(reader, &size, err);
     if (status != TY_OK)
@@ -305,11 +296,12 @@ ty_status ty_log_offset_since(struct ty_log_reader *reader, int64_t wall_us, int
                               struct ty_error *err)
 {
     struct since since = {.wall_us = wall_us, .offset = INT64_MAX};
+    struct index_record last;
     int64_t count;
     int64_t size = 0;
     ty_status status = log_size(reader, &size, err);
     if (status == TY_OK)
-        status = count_records(reader, &count, err);
+        status = ask_index(reader, &count, &last, err);
     /* A clock that was set back leaves late times before early ones, so every mark is looked at. */
     if (status == TY_OK)
         status = ty_index_each(reader->index_fd, count, find_since, &since, err);

@@ -1,11 +1,13 @@
 /* The watcher's thread and its doors.
  *
  * The thread sleeps in poll until the kernel has events or somebody was added, marks what they are
- * about, calls the followers concerned and then rests for 10 ms, in which the kernel gathers what
- * else happens. So a quiet log's line is told at once, and a busy one costs at most a hundred
- * rounds a second however it is written. */
+ * about, calls the followers concerned and then rests a little, while the kernel gathers what else
+ * happens. So a quiet log's line is told at once, and a busy one costs at most a hundred rounds a
+ * second in the long run, however it is written: each round costs 10 ms of credit, time gives it
+ * back, and the rest is short only while there is credit. */
 #include "watch.h"
 
+#include "trainyard/base/clock.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
 #include "trainyard/base/thread.h"
@@ -15,7 +17,14 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-enum { REST_MS = 10, LAME_MS = 1000, READS = 16, EVENTS = 65536 };
+enum {
+    ROUND_MS = 10,
+    CREDIT_MS = 80,
+    SHORT_REST_MS = 2,
+    LAME_MS = 1000,
+    READS = 16,
+    EVENTS = 65536
+};
 
 static void make_pending(struct ty_log_watcher *watcher, struct ty_log_watch *watch)
 {
@@ -120,13 +129,28 @@ static bool turn(struct ty_log_watcher *watcher, char *buffer)
     return go_on;
 }
 
+/* How long to rest after a round; *credit_ms and *last_ms are the thread's account. */
+static int64_t rest_ms(int64_t *credit_ms, int64_t *last_ms)
+{
+    int64_t now_ms = ty_monotonic_ms(ty_clock_system());
+    *credit_ms += now_ms - *last_ms;
+    if (*credit_ms > CREDIT_MS)
+        *credit_ms = CREDIT_MS;
+    *last_ms = now_ms;
+    *credit_ms -= ROUND_MS;
+    return *credit_ms > 0 ? SHORT_REST_MS : ROUND_MS;
+}
+
 static void *run(void *context)
 {
-    static const struct timespec rest = {.tv_nsec = REST_MS * 1000000L};
     struct ty_log_watcher *watcher = context;
     _Alignas(struct inotify_event) char buffer[EVENTS];
-    while (turn(watcher, buffer))
+    int64_t last_ms = ty_monotonic_ms(ty_clock_system());
+    int64_t credit_ms = CREDIT_MS;
+    while (turn(watcher, buffer)) {
+        const struct timespec rest = {.tv_nsec = (long)rest_ms(&credit_ms, &last_ms) * 1000000L};
         (void)nanosleep(&rest, NULL);
+    }
     return NULL;
 }
 

@@ -107,19 +107,12 @@ static ty_status open_file(int folder_fd, const char *name, int *fd_out, struct 
 /* Where the last writer stopped. */
 static ty_status load_index(struct ty_log_writer *writer, struct ty_error *err)
 {
-    ty_status status = ty_index_count(writer->index_fd, &writer->records, err);
+    struct index_record last;
+    ty_status status = ty_index_last(writer->index_fd, &writer->records, &last, err);
     if (status != TY_OK)
         return status;
     if (ftruncate(writer->index_fd, writer->records * INDEX_RECORD) < 0)
         return fail_write(err, errno, "cut the log's index");
-    if (writer->records == 0)
-        return TY_OK;
-
-    struct index_record last;
-    int64_t at;
-    status = ty_index_get(writer->index_fd, writer->records - 1, writer->records, &last, &at, err);
-    if (status != TY_OK)
-        return status;
     writer->attempt = last.attempt;
     writer->sealed = last.kind == INDEX_SEAL && last.offset == writer->end;
     if (last.offset <= writer->end)

@@ -15,9 +15,13 @@
 struct ty_log_writer;
 
 /* Open or continue `<folder>/<replica>.log` and its index for appending; `folder_fd` is the job's
- * log folder (not kept). A torn last index record is cut off. Not thread-safe: one thread at a
- * time. TY_INVALID      `replica` is no DNS-1123 label TY_CONFLICT     another writer has it open
- * ("log_in_use") TY_STORAGE_FULL, TY_UNAVAILABLE, TY_NO_MEMORY */
+ * log folder (not kept). A torn last index record is cut off. A writer is used by one thread at a
+ * time.
+ *
+ * On failure *writer_out is untouched:
+ *   TY_INVALID       `replica` is no DNS-1123 label
+ *   TY_CONFLICT      another writer has it open ("log_in_use")
+ *   TY_STORAGE_FULL, TY_UNAVAILABLE, TY_NO_MEMORY */
 ty_status ty_log_writer_open(int folder_fd, const char *replica, struct ty_log_writer **writer_out,
                              struct ty_error *err) TY_MUST_CHECK;
 
@@ -110,11 +114,16 @@ ty_status ty_log_watcher_create(struct ty_log_watcher **watcher_out,
 void ty_log_watcher_destroy(struct ty_log_watcher *watcher); /* no watch may be left; takes NULL */
 
 /* Call `wake(context)` (from the watcher's thread; it must not block) after the replica's log grew,
- * was sealed or came into being, at most every 10 ms; the job's log folder need not exist yet when
- * its parent does. It is called once soon after the add, so that a reader who looked before it
- * missed nothing; it may be called without cause. A folder that is removed and made again goes on
- * being watched. TY_NOT_FOUND    the parent folder does not exist TY_UNAVAILABLE  the kernel gives
- * no more watches ("too_many_watches") TY_NO_MEMORY */
+ * was sealed or came into being: at once when it was quiet, and in the long run at most every 10 ms
+ * (a few calls may follow one another in 2 ms). The job's log folder need not exist yet when its
+ * parent does; a folder that is removed and made again goes on being watched. `wake` is called once
+ * soon after the add, so that a reader who looked before it missed nothing, and may be called
+ * without cause.
+ *
+ * On failure *watch_out is untouched:
+ *   TY_NOT_FOUND    the parent folder does not exist, or `replica` is no replica's name
+ *   TY_UNAVAILABLE  the kernel gives no more watches ("too_many_watches")
+ *   TY_NO_MEMORY */
 ty_status ty_log_watch_add(struct ty_log_watcher *watcher, const char *job_folder_path,
                            const char *replica, void (*wake)(void *context), void *context,
                            struct ty_log_watch **watch_out, struct ty_error *err) TY_MUST_CHECK;

@@ -65,22 +65,20 @@ struct ty_file_entry {
 };
 
 struct ty_file_query {
-    const char *folder; /* list beneath this path; NULL or "" = the root; returned paths still begin
-                           at the root */
-    const char *after; /* only what sorts after this path (the last path of the page before); NULL =
-                          from the start */
-    size_t limit;      /* 1..TY_FILE_LIST_MAX entries */
-    bool files_only;   /* leave out folders, links and others */
+    const char *folder; /* list beneath it; NULL or "" = the root. Paths still begin at the root */
+    const char *after;  /* only what sorts after it: the last path of the page before; or NULL */
+    size_t limit;       /* 1..TY_FILE_LIST_MAX entries */
+    bool files_only;    /* leave out folders, links and others */
 };
 enum { TY_FILE_LIST_MAX = 10000, TY_FILE_DEPTH_MAX = 32, TY_FILE_SCAN_MAX = 1000000 };
 
+/* `partial`: not everything was seen, since a folder deeper than TY_FILE_DEPTH_MAX was shown but
+ * not entered, one could not be read, or there are more than TY_FILE_SCAN_MAX names. */
 struct ty_file_list {
     struct ty_file_entry *items;
     size_t count;
     bool more; /* something sorts after the last item */
-    bool
-        partial; /* a bound was met: a folder deeper than TY_FILE_DEPTH_MAX was shown but not
-                    entered, one could not be read, or more than TY_FILE_SCAN_MAX names were seen */
+    bool partial;
 };
 
 /* One page of everything beneath the folder, whole depth, in one order: by bytes, '/' before every
@@ -115,9 +113,11 @@ ty_status ty_files_usage(int root_fd, struct ty_file_usage *usage_out,
  * `latest.pt -> ckpt-5.pt`).
  *
  * On success *fd_out is the caller's (close it) and *stat_out its fstat. On failure both are
- * untouched: TY_INVALID    the path breaks a rule ("invalid_path") TY_NOT_FOUND  nothing there, a
- * link that leads out of the root, or ("not_a_file") a folder, pipe, socket or device TY_FORBIDDEN
- * no permission to read it ("file_not_readable") Texts never hold a host path. */
+ * untouched, and no text holds a host path:
+ *   TY_INVALID    the path breaks a rule ("invalid_path")
+ *   TY_NOT_FOUND  nothing is there, or a link that leads out of the root
+ *   TY_NOT_FOUND  it is a folder, pipe, socket or device ("not_a_file")
+ *   TY_FORBIDDEN  no permission to read it ("file_not_readable") */
 ty_status ty_file_open(int root_fd, const char *path, int *fd_out, struct ty_file_stat *stat_out,
                        struct ty_error *err) TY_MUST_CHECK;
 
@@ -134,15 +134,16 @@ struct ty_file_digests;
 
 ty_status ty_file_digests_create(size_t capacity, struct ty_file_digests **digests_out,
                                  struct ty_error *err) TY_MUST_CHECK;
-void ty_file_digests_destroy(
-    struct ty_file_digests *digests); /* nobody may be asking; takes NULL */
+/* Nobody may be asking; takes NULL. */
+void ty_file_digests_destroy(struct ty_file_digests *digests);
 
 /* The SHA-256 of the open file's whole content; `stat` is what ty_file_open gave with `fd`. The
  * descriptor's position does not move.
  *
  * On failure sha256_out is untouched:
- *   TY_CONFLICT     the file was written while it was read ("file_changing"): there is no strong
- * validator now; serve it without one, or not at all TY_UNAVAILABLE  it could not be read
+ *   TY_CONFLICT     it was written while it was read ("file_changing"): it has no strong validator
+ *                   now; serve it without one, or not at all
+ *   TY_UNAVAILABLE  it could not be read
  *   TY_NO_MEMORY */
 ty_status ty_file_digest(struct ty_file_digests *digests, int fd, const struct ty_file_stat *stat,
                          uint8_t sha256_out[TY_SHA256], struct ty_error *err) TY_MUST_CHECK;
@@ -164,9 +165,8 @@ bool ty_checkpoint_temporary(const char *path);
 
 struct ty_checkpoint_list {
     struct ty_file_list files; /* the page asked for, regular files only */
-    char *latest; /* path of the latest in the whole folder, not only this page; NULL when there is
-                     none */
-    struct ty_file_stat latest_stat; /* of `latest` */
+    char *latest; /* path of the latest in the whole folder, not only in this page; or NULL */
+    struct ty_file_stat latest_stat;
 };
 
 /* As ty_files_list, and what is latest; query->files_only is implied. When files.partial is set the

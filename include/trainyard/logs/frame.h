@@ -4,18 +4,22 @@
  * offset, and its chunks may be cut anywhere.
  *
  * The rule, from any offset on:
- *   - "\n" ends a frame; "\r\n" is one ending; a "\r" that is not followed by "\n" ends a redraw
- * (what follows it is drawn over it). Whether a "\r" is one or the other is known with the byte
- * after it.
- *   - A frame holds at most TY_FRAME_MAX bytes; a longer line is cut into frames that end in
+ *
+ * "\n" ends a frame; "\r\n" is one ending; a "\r" that is not followed by "\n" ends a redraw (what
+ * follows is drawn over it). Whether a "\r" is one or the other is known with the byte after it.
+ *
+ * A frame holds at most TY_FRAME_MAX bytes; a longer line is cut into frames that end in
  * TY_FRAME_CUT.
- *   - What has no ending yet is a frame only when asked for (TY_FRAMES_OPEN: a live follower does
- * so when the log is quiet, so that a prompt or a progress bar is seen; TY_FRAMES_FINAL: nothing
- * follows any more).
- *   - No frame begins or ends inside a UTF-8 sequence, so that repairing each frame gives what
- * repairing the whole would: each ill-formed sequence becomes U+FFFD. NUL is text. frame.next of
- * one frame is frame.offset of the next: a reader that resumes at any frame's `next` gets every
- * later byte exactly once. */
+ *
+ * What has no ending yet is a frame only when asked for: TY_FRAMES_OPEN, which a live follower uses
+ * when the log is quiet, so that a prompt or a progress bar is seen; TY_FRAMES_FINAL when nothing
+ * follows any more.
+ *
+ * No frame begins or ends inside a UTF-8 sequence, so that repairing each frame gives what
+ * repairing the whole would: each ill-formed sequence becomes U+FFFD. NUL is text.
+ *
+ * frame.next of one frame is frame.offset of the next: a reader that resumes at any frame's `next`
+ * gets every later byte exactly once. */
 #ifndef TRAINYARD_LOGS_FRAME_H
 #define TRAINYARD_LOGS_FRAME_H
 
@@ -28,8 +32,7 @@
 
 enum {
     TY_FRAME_MAX = 65536,
-    TY_FRAME_CHUNK =
-        TY_FRAME_MAX + 2 /* bytes to read at least, or a long line would never be seen as long */
+    TY_FRAME_CHUNK = TY_FRAME_MAX + 2 /* read no less, or a long line never shows that it is */
 };
 
 typedef enum {

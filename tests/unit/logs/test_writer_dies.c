@@ -90,12 +90,14 @@ static bool check_order(const struct index_record *record, void *context)
 static void check_index(const struct place *place, int64_t end)
 {
     struct order order = {0};
+    struct index_record last;
     int64_t count = 0;
     ty_auto_fd fd = openat(place->fd, "master-0.idx", O_RDONLY | O_CLOEXEC);
-    assert_int_equal(ty_index_count(fd, &count, NULL), TY_OK);
+    assert_int_equal(ty_index_last(fd, &count, &last, NULL), TY_OK);
     assert_int_equal(ty_index_each(fd, count, check_order, &order, NULL), TY_OK);
     assert_int_equal(order.records, count); /* each one checks */
     assert_true(order.offset <= end);
+    assert_int_equal(last.offset, order.offset);
 }
 
 /* `from` was judged before: a log only grows. */
