@@ -281,7 +281,7 @@ static void add_fields(struct draft *draft)
             add(draft, "Access-Control-Expose-Headers", ty_cors_exposed);
         }
     }
-    if (atomic_load_explicit(&request->server->draining, memory_order_relaxed))
+    if (request->close || atomic_load_explicit(&request->server->draining, memory_order_relaxed))
         add(draft, "Connection", "close");
 }
 

@@ -24,28 +24,28 @@ static const struct ty_wire_fault verdict_faults[] = {
     [TY_VERDICT_BODY_TIMEOUT] = {"body_timeout",         NULL},
 };
 
-static void set_phase(struct ty_connection *connection, ty_connection_phase phase, int64_t now_ms)
+/* Enter a phase. Only heads and bodies have deadlines, so only they need the time. */
+static void set_phase(struct ty_connection *connection, ty_connection_phase phase)
 {
     if (atomic_load_explicit(&connection->phase, memory_order_relaxed) == phase)
         return;
-    atomic_store_explicit(&connection->since_ms, now_ms, memory_order_relaxed);
+    if (phase != TY_CONNECTION_IDLE && phase != TY_CONNECTION_BUSY)
+        atomic_store_explicit(&connection->since_ms, ty_server_now_ms(connection->server),
+                              memory_order_relaxed);
     atomic_store_explicit(&connection->phase, phase, memory_order_release);
 }
 
 /* What the connection waits for, now that bytes arrived or a message was completed. */
 static void update_phase(struct ty_connection *connection)
 {
-    int64_t now_ms = ty_server_now_ms(connection->server);
-
-    if (connection->reader.phase == TY_READ_BODY || connection->reader.phase == TY_READ_CHUNK) {
-        set_phase(connection, TY_CONNECTION_BODY, now_ms);
-    } else if (connection->pending) {
-        set_phase(connection, TY_CONNECTION_BUSY, now_ms);
-    } else if (connection->reader.phase == TY_READ_HEAD) {
-        set_phase(connection, TY_CONNECTION_HEAD, now_ms);
-    } else {
-        set_phase(connection, TY_CONNECTION_IDLE, now_ms);
-    }
+    if (connection->reader.phase == TY_READ_BODY || connection->reader.phase == TY_READ_CHUNK)
+        set_phase(connection, TY_CONNECTION_BODY);
+    else if (connection->pending)
+        set_phase(connection, TY_CONNECTION_BUSY);
+    else if (connection->reader.phase == TY_READ_HEAD)
+        set_phase(connection, TY_CONNECTION_HEAD);
+    else
+        set_phase(connection, TY_CONNECTION_IDLE);
 }
 
 /* ---- limits on connections ---- */
@@ -233,7 +233,7 @@ static ssize_t refuse(struct ty_connection *connection, struct ty_wire_fault fau
         (void)!send(connection->fd, answer.data, answer.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(connection->fd, SHUT_WR);
     observe(connection, kind, id);
-    set_phase(connection, TY_CONNECTION_OVER, ty_server_now_ms(server));
+    set_phase(connection, TY_CONNECTION_OVER);
     return linger(connection);
 }
 
@@ -272,10 +272,10 @@ static ssize_t receive_once(struct ty_connection *connection, char *buf, size_t 
     *out_len = ty_reader_feed(reader, buf + reserve, (size_t)got, buf);
     *drained = (size_t)got < len - reserve;
     connection->pending += reader->requests - before;
-    if (reader->requests != before) {
+    if (reader->requests !=
+        before) { /* a new message: its body, if it has one, starts its own time */
+        atomic_store_explicit(&connection->phase, TY_CONNECTION_BUSY, memory_order_relaxed);
         atomic_store_explicit(&connection->received, 0, memory_order_relaxed);
-        atomic_store_explicit(&connection->since_ms, ty_server_now_ms(connection->server),
-                              memory_order_relaxed);
     }
     if (reader->phase == TY_READ_BODY || reader->phase == TY_READ_CHUNK)
         atomic_fetch_add_explicit(&connection->received, (uint64_t)got, memory_order_relaxed);

@@ -59,7 +59,10 @@ static enum MHD_Result send_refusal(struct ty_request *request)
     struct ty_response *refusal = request->refusal;
 
     request->refusal = NULL;
-    request->connection->doom.code = NULL; /* the answer goes the ordinary way after all */
+    if (request->connection->doom.code) { /* the body's end was there already */
+        request->connection->doom.code = NULL;
+        request->close = true;
+    }
     ty_reply_prepare(request, refusal);
     return send_reply(request);
 }

@@ -273,6 +273,20 @@ static bool check_framing(struct ty_head *head, struct ty_wire_fault *fault)
     return !length || check_length(head, length, fault);
 }
 
+/* The host that an absolute target names ("http://host/path") must be Host's (RFC 9112 3.2.2 would
+ * let it win: we take no sides). */
+static bool same_host(const char *target, const char *host)
+{
+    size_t len;
+
+    if (strncasecmp(target, "http://", 7) != 0)
+        return true;
+    target += 7;
+    len = strcspn(target, "/?");
+    return host ? strlen(host) == len && strncasecmp(target, host, len) == 0
+                : len > 0 && !memchr(target, '@', len);
+}
+
 static bool check_fields(struct ty_head *head, struct ty_wire_fault *fault)
 {
     const char *host = head->known[TY_FIELD_HOST];
@@ -283,6 +297,8 @@ static bool check_fields(struct ty_head *head, struct ty_wire_fault *fault)
         return fail(fault, "bad_host", "HTTP/1.1 requests name their host");
     if (host && !ty_host_valid(host))
         return fail(fault, "bad_host", NULL);
+    if (!same_host(head->target, host))
+        return fail(fault, "bad_host", "the target and Host name different hosts");
     if (!check_framing(head, fault))
         return false;
     if (expect && !head->http10) {

@@ -46,17 +46,12 @@ static struct ty_response *judge_target(struct ty_request *request)
     char *work = ty_arena_alloc(&request->arena, ty_target_work(strlen(target)));
     struct ty_parameter *parameters =
         bound ? ty_arena_alloc(&request->arena, bound * sizeof *parameters) : NULL;
-    const char *host = ty_request_known(request, TY_FIELD_HOST);
     struct ty_error err;
 
     if (!work || (bound && !parameters))
         return ty_response_problem("out_of_memory", NULL, NULL);
-    if (ty_target_parse(target, work, parameters, &request->target, &request->authority, &err))
+    if (ty_target_parse(target, work, parameters, &request->target, &err))
         return ty_response_error(&err, NULL);
-    if (request->authority && host && strcasecmp(request->authority, host) != 0)
-        return ty_response_problem("bad_host", "the target and Host name different hosts", NULL);
-    if (request->authority && !ty_host_valid(request->authority))
-        return ty_response_problem("bad_host", NULL, NULL);
     return NULL;
 }
 

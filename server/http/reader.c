@@ -135,8 +135,9 @@ static void finish_head(struct ty_reader *reader, struct pass *pass)
 {
     struct ty_head *head = reader->filling;
 
-    reader->fault_on_head_method = ty_str_starts(head->raw.data, "HEAD ");
     if (!ty_head_parse(head, &reader->fault)) {
+        /* the method's blank may have become a NUL already */
+        reader->fault_on_head_method = ty_str_starts(head->raw.data, "HEAD");
         reader->phase = TY_READ_FAULT;
         return;
     }

@@ -31,7 +31,6 @@ struct ty_request {
     struct ty_connection *connection;
     struct ty_head *head;
     struct ty_target target;
-    const char *authority; /* of an absolute target, or NULL */
     struct ty_route_match match;
     ty_method method; /* GET for HEAD */
     bool is_head;
@@ -57,6 +56,7 @@ struct ty_request {
     struct MHD_Response *reply;
     int reply_status;
     bool reply_stream;
+    bool close;         /* the answer is the connection's last */
     int refused_status; /* the connection was refused in the middle of this request */
     struct ty_field_list answer_fields;
 

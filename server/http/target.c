@@ -112,21 +112,6 @@ static const char *parse_query(struct writer *writer, const char *query, struct 
     return NULL;
 }
 
-/* For "http://host:port/path": copy the authority, return where the path starts (possibly the
- * target's end). */
-static const char *take_authority(struct writer *writer, const char *target,
-                                  const char **authority_out)
-{
-    const char *start = target + strlen("http://");
-    size_t len = strcspn(start, "/?");
-
-    memcpy(writer->at, start, len);
-    writer->at[len] = '\0';
-    *authority_out = writer->at;
-    writer->at += len + 1;
-    return start + len;
-}
-
 size_t ty_target_parameter_bound(const char *target)
 {
     const char *query = strchr(target, '?');
@@ -140,24 +125,18 @@ size_t ty_target_parameter_bound(const char *target)
 }
 
 ty_status ty_target_parse(const char *target, char *work, struct ty_parameter *parameters,
-                          struct ty_target *target_out, const char **authority_out,
-                          struct ty_error *err)
+                          struct ty_target *target_out, struct ty_error *err)
 {
     struct writer writer = {work};
     struct ty_target parsed = {0};
-    const char *authority = NULL;
-    const char *path = target;
-    const char *reason;
-    size_t path_len;
+    bool absolute = strncasecmp(target, "http://", 7) == 0;
+    const char *path = absolute ? target + 7 + strcspn(target + 7, "/?") : target;
+    size_t path_len = strcspn(path, "?");
+    const char *reason = NULL;
 
-    if (strncasecmp(target, "http://", 7) == 0)
-        path = take_authority(&writer, target, &authority);
-    if (ty_str_equal(target, "*")) {
-        parsed.asterisk = true;
-    } else if (*path != '/' && !(authority && (*path == '\0' || *path == '?'))) {
+    parsed.asterisk = ty_str_equal(target, "*");
+    if (*path != '/' && !parsed.asterisk && !(absolute && path_len == 0))
         return ty_fail_code(err, TY_INVALID, "bad_target", "the target must be an absolute path");
-    }
-    path_len = strcspn(path, "?");
     memcpy(writer.at, path, path_len);
     writer.at[path_len] = '\0';
     parsed.path = path_len ? writer.at : "/";
@@ -165,12 +144,12 @@ ty_status ty_target_parse(const char *target, char *work, struct ty_parameter *p
 
     if (path_len == 0)
         parsed.segments[parsed.segment_count++] = "";
-    reason = parsed.asterisk ? NULL : parse_path(&writer, path, path + path_len, &parsed);
+    else if (!parsed.asterisk)
+        reason = parse_path(&writer, path, path + path_len, &parsed);
     if (!reason && path[path_len] == '?')
         reason = parse_query(&writer, path + path_len + 1, parameters, &parsed);
     if (reason)
         return ty_fail_code(err, TY_INVALID, "bad_target", "%s", reason);
     *target_out = parsed;
-    *authority_out = authority;
     return TY_OK;
 }

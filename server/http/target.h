@@ -28,15 +28,13 @@ static inline size_t ty_target_work(size_t len)
 /* How many parameters the query of `target` may have: its '&' and one, 0 without a query. */
 size_t ty_target_parameter_bound(const char *target);
 
-/* Read `target` (NUL-ended, visible ASCII). `work` has ty_target_work(strlen(target)) bytes,
- * `parameters` room for ty_target_parameter_bound. An absolute target ("http://host/path") sets
- * *authority_out to its host and port inside `work`, else NULL. TY_INVALID, with the reason in
- * err->text: a target that is neither a path, nor absolute http, nor "*"; an incomplete or non-hex
- * escape; %00; a "." or ".." segment (also encoded); a query that is no UTF-8 once decoded (path
- * segments may hold any byte but NUL: file names do); more segments or parameters than the maxima.
- */
+/* Read `target` (NUL-ended, visible ASCII; of an absolute one, "http://host/path", the host was
+ * judged with the head). `work` has ty_target_work(strlen(target)) bytes, `parameters` room for
+ * ty_target_parameter_bound. TY_INVALID, with the reason in err->text: a target that is neither a
+ * path, nor absolute http, nor "*"; an incomplete or non-hex escape; %00; a "." or ".." segment
+ * (also encoded); a query that is no UTF-8 once decoded (path segments may hold any byte but NUL:
+ * file names do); more segments or parameters than the maxima. */
 ty_status ty_target_parse(const char *target, char *work, struct ty_parameter *parameters,
-                          struct ty_target *target_out, const char **authority_out,
-                          struct ty_error *err) TY_MUST_CHECK;
+                          struct ty_target *target_out, struct ty_error *err) TY_MUST_CHECK;
 
 #endif

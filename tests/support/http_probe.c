@@ -96,6 +96,7 @@ static void write_body(struct ty_json_writer *w, const struct ty_request *reques
 static void echo(void *context, struct ty_request *request)
 {
     static const char *const variables[] = {"id", "path"};
+    static const char *const labels[] = {"variable_id", "variable_path"};
     struct ty_json_writer w;
     struct ty_buf buf;
 
@@ -116,7 +117,7 @@ static void echo(void *context, struct ty_request *request)
         ty_json_string(&w, ty_request_segment(request, i));
     ty_json_end(&w);
     for (size_t i = 0; i < 2; i++)
-        ty_json_put_string(&w, variables[i], ty_request_variable(request, variables[i]));
+        ty_json_put_string(&w, labels[i], ty_request_variable(request, variables[i]));
     write_pairs(&w, "parameters", request, ty_request_parameter_count(request),
                 ty_request_parameter_at);
     write_pairs(&w, "headers", request, ty_request_header_count(request), ty_request_header_at);
@@ -505,7 +506,7 @@ static struct ty_body *make_body(size_t len)
 
     if (!text)
         return NULL;
-    snprintf(text, len + 1, "{\"state\":\"running\",\"pad\":\"%0*d\"}", (int)len - 29, 0);
+    snprintf(text, len + 1, "{\"state\":\"running\",\"pad\":\"%0*d\"}", (int)len - 28, 0);
     if (ty_etag_of(text, len, etag))
         return NULL;
     return ty_body_create(json, etag, text, len);
