@@ -48,10 +48,10 @@ bool ty_token_well_formed(const char *text);
 
 /* Who is asking; filled by authentication, carried with the request. */
 struct ty_principal {
-    int64_t tenant;        /* rowid of the tenant acted in */
+    int64_t tenant; /* rowid of the tenant acted in */
     char tenant_name[64];
     char namespace[64];
-    int64_t token;         /* rowid of the token */
+    int64_t token; /* rowid of the token */
     char token_id[40];
     ty_role role;
     uint64_t scopes;

@@ -1,4 +1,5 @@
-/* A job as it stands: its state, why it is there, and the counters that order its history. Pure values. */
+/* A job as it stands: its state, why it is there, and the counters that order its history. Pure
+ * values. */
 #ifndef TRAINYARD_DOMAIN_JOB_H
 #define TRAINYARD_DOMAIN_JOB_H
 
@@ -67,7 +68,8 @@ struct ty_job_exit {
     char replica[TY_REPLICA_NAME]; /* "worker-1" */
 };
 
-/* The part of a job that the state machine reads and writes. Times are wall-clock microseconds, 0 = not yet. */
+/* The part of a job that the state machine reads and writes. Times are wall-clock microseconds, 0 =
+ * not yet. */
 struct ty_job_status {
     ty_job_state state;
     ty_job_cause cause;
@@ -103,8 +105,9 @@ const char *ty_job_cause_text(ty_job_cause cause);
 ty_status ty_job_state_parse(const char *name, ty_job_state *state_out) TY_MUST_CHECK;
 ty_status ty_job_cause_parse(const char *name, ty_job_cause *cause_out) TY_MUST_CHECK;
 
-/* The name of the PyTorchJob and the prefix of everything that belongs to the job: "<name>-<8 base32 digits of the
- * id>". `name` is a spec's (its length was judged there); a longer one is cut. */
+/* The name of the PyTorchJob and the prefix of everything that belongs to the job: "<name>-<8
+ * base32 digits of the id>". `name` is a spec's (its length was judged there); a longer one is cut.
+ */
 void ty_object_name_make(const char *name, const char *job_id, char out[TY_OBJECT_NAME]);
 
 #endif

@@ -1,4 +1,5 @@
-/* What the user asked for: the job spec of DESIGN 5 as a typed value, read from checked JSON. Pure. */
+/* What the user asked for: the job spec of DESIGN 5 as a typed value, read from checked JSON. Pure.
+ */
 #ifndef TRAINYARD_DOMAIN_SPEC_H
 #define TRAINYARD_DOMAIN_SPEC_H
 
@@ -10,12 +11,23 @@
 
 typedef enum { TY_LAUNCHER_PYTHON, TY_LAUNCHER_TORCHRUN } ty_launcher;
 typedef enum { TY_BACKEND_NCCL, TY_BACKEND_GLOO, TY_BACKEND_MPI } ty_backend;
-typedef enum { TY_RESTART_ON_FAILURE, TY_RESTART_NEVER, TY_RESTART_ALWAYS, TY_RESTART_EXIT_CODE } ty_restart;
+typedef enum {
+    TY_RESTART_ON_FAILURE,
+    TY_RESTART_NEVER,
+    TY_RESTART_ALWAYS,
+    TY_RESTART_EXIT_CODE
+} ty_restart;
 typedef enum { TY_CLEAN_RUNNING, TY_CLEAN_NONE, TY_CLEAN_ALL } ty_clean_pods;
 typedef enum { TY_PARAMETERS_BOTH, TY_PARAMETERS_FLAGS, TY_PARAMETERS_ENV } ty_parameter_style;
-typedef enum { TY_READ_WRITE_ONCE, TY_READ_WRITE_MANY, TY_READ_ONLY_MANY, TY_READ_WRITE_ONCE_POD } ty_access_mode;
+typedef enum {
+    TY_READ_WRITE_ONCE,
+    TY_READ_WRITE_MANY,
+    TY_READ_ONLY_MANY,
+    TY_READ_WRITE_ONCE_POD
+} ty_access_mode;
 
-/* Where the script and `files` lie inside the containers, read-only: the script can import the files beside it. */
+/* Where the script and `files` lie inside the containers, read-only: the script can import the
+ * files beside it. */
 #define TY_SCRIPTS_MOUNT "/trainyard/scripts"
 
 enum {
@@ -43,7 +55,7 @@ struct ty_spec_file {
 };
 
 struct ty_spec_volume {
-    char *claim;  /* NULL: the job's own claim, "<object name>-<suffix>"; see ty_spec_volume_claim */
+    char *claim; /* NULL: the job's own claim, "<object name>-<suffix>"; see ty_spec_volume_claim */
     char *suffix; /* NULL unless the claim is the job's own: "output", "volume-0"… */
     char *mount_path;
     char *sub_path; /* NULL = the root of the claim */
@@ -54,15 +66,16 @@ struct ty_spec_volume {
     char *storage_class;
 };
 
-/* Quantities as the user wrote them (they go to the cluster unchanged) and as numbers for judging. */
+/* Quantities as the user wrote them (they go to the cluster unchanged) and as numbers for judging.
+ */
 struct ty_resources {
     char *cpu;    /* NULL = unset */
     char *memory; /* NULL = unset */
     char *cpu_limit;
     char *memory_limit;
-    int64_t cpu_millis;         /* of the limit, else the request; 0 = unset */
-    int64_t memory_bytes;       /* of the limit, else the request; 0 = unset */
-    char *shared_memory;        /* size of /dev/shm, never NULL after parsing */
+    int64_t cpu_millis;   /* of the limit, else the request; 0 = unset */
+    int64_t memory_bytes; /* of the limit, else the request; 0 = unset */
+    char *shared_memory;  /* size of /dev/shm, never NULL after parsing */
     int64_t shared_memory_bytes;
     char *storage; /* ephemeral; NULL = unset */
     char *storage_limit;
@@ -77,7 +90,8 @@ struct ty_spec_role {
     char **args;         /* role's args replace the job's */
     size_t args_count;
     struct ty_resources resources;
-    struct ty_spec_volume *volumes; /* all mounts of this role, output, checkpoints and dataset included */
+    struct ty_spec_volume
+        *volumes; /* all mounts of this role, output, checkpoints and dataset included */
     size_t volumes_count;
 };
 
@@ -85,7 +99,8 @@ struct ty_job_spec {
     char *name;
     char *description; /* NULL = none */
     struct ty_pairs labels;
-    char *script_name; /* "train.py" unless given; NULL when `command` is used; its ConfigMap key too */
+    char *script_name; /* "train.py" unless given; NULL when `command` is used; its ConfigMap key
+                          too */
     char *script;      /* NULL when `command` is used */
     size_t script_len;
     char **command;
@@ -96,18 +111,20 @@ struct ty_job_spec {
     ty_launcher launcher;
     int32_t processes_per_replica;
     ty_backend backend;
-    int32_t epochs; /* 0 = not given */
+    int32_t epochs;             /* 0 = not given */
     struct ty_pairs parameters; /* sorted by name, as labels and env are */
     ty_parameter_style parameter_style;
     int32_t replicas; /* total */
     struct ty_spec_role master;
     struct ty_spec_role worker;
-    /* For reading results use ty_job_spec_output and ty_job_spec_checkpoints, which resolve these. */
-    char *output_claim;     /* NULL = the gateway's own per-job claim */
-    char *output_path;      /* mount path, "/output" by default */
-    char *checkpoint_claim; /* NULL = checkpoints live below the output mount */
-    char *checkpoint_mount; /* "/checkpoints" by default; the output mount without a claim of its own */
-    char *checkpoint_path;  /* below that mount, "" = its root */
+    /* For reading results use ty_job_spec_output and ty_job_spec_checkpoints, which resolve these.
+     */
+    char *output_claim;       /* NULL = the gateway's own per-job claim */
+    char *output_path;        /* mount path, "/output" by default */
+    char *checkpoint_claim;   /* NULL = checkpoints live below the output mount */
+    char *checkpoint_mount;   /* "/checkpoints" by default; the output mount without a claim of its
+                                 own */
+    char *checkpoint_path;    /* below that mount, "" = its root */
     size_t output_volume;     /* index in master.volumes */
     size_t checkpoint_volume; /* index in master.volumes of the mount that holds the checkpoints */
     bool checkpoint_resume;
@@ -121,29 +138,31 @@ struct ty_job_spec {
     int32_t priority; /* -1000..1000, default 0, higher first */
 };
 
-/* Read a body that has passed the contract's schema. Every rule the schema cannot state is judged here and noted in
- * `faults` by RFC 6901 pointer: child names that would be too long (name_too_long), quantities, image references,
- * reserved environment names, clashing mount paths, file names, sizes in bytes.
- *   TY_REFUSED    faults say why; *spec_out untouched
- *   TY_NO_MEMORY
- * On success *spec_out is owned by the caller. */
-ty_status ty_job_spec_parse(const json_t *body, struct ty_job_spec **spec_out, struct ty_faults *faults,
-                            struct ty_error *err) TY_MUST_CHECK;
+/* Read a body that has passed the contract's schema. Every rule the schema cannot state is judged
+ * here and noted in `faults` by RFC 6901 pointer: child names that would be too long
+ * (name_too_long), quantities, image references, reserved environment names, clashing mount paths,
+ * file names, sizes in bytes. TY_REFUSED    faults say why; *spec_out untouched TY_NO_MEMORY On
+ * success *spec_out is owned by the caller. */
+ty_status ty_job_spec_parse(const json_t *body, struct ty_job_spec **spec_out,
+                            struct ty_faults *faults, struct ty_error *err) TY_MUST_CHECK;
 void ty_job_spec_destroy(struct ty_job_spec *spec); /* takes NULL */
 
 /* The claim of a mount: its name, or "<object name>-<suffix>" of the job's own claims. */
-void ty_spec_volume_claim(const struct ty_spec_volume *volume, const char *object_name, char out[TY_CLAIM_NAME]);
+void ty_spec_volume_claim(const struct ty_spec_volume *volume, const char *object_name,
+                          char out[TY_CLAIM_NAME]);
 
-/* A folder of results: `path` below the root of `claim` ("" = the root) is seen by the containers as `mount`. */
+/* A folder of results: `path` below the root of `claim` ("" = the root) is seen by the containers
+ * as `mount`. */
 struct ty_spec_folder {
     char claim[TY_CLAIM_NAME];
     char path[2 * TY_MOUNT_PATH];
     char mount[2 * TY_MOUNT_PATH];
 };
 /* Artefacts: TRAINYARD_OUTPUT_DIR. */
-void ty_job_spec_output(const struct ty_job_spec *spec, const char *object_name, struct ty_spec_folder *folder_out);
-/* Checkpoints: TRAINYARD_CHECKPOINT_DIR. Without `checkpoints` the folder "checkpoints" of the output volume, which is
- * mounted at /checkpoints as well. */
+void ty_job_spec_output(const struct ty_job_spec *spec, const char *object_name,
+                        struct ty_spec_folder *folder_out);
+/* Checkpoints: TRAINYARD_CHECKPOINT_DIR. Without `checkpoints` the folder "checkpoints" of the
+ * output volume, which is mounted at /checkpoints as well. */
 void ty_job_spec_checkpoints(const struct ty_job_spec *spec, const char *object_name,
                              struct ty_spec_folder *folder_out);
 
@@ -162,11 +181,12 @@ int32_t ty_job_spec_gpus(const struct ty_job_spec *spec);
 enum { TY_PARAMETER_VARIABLE = 64 };
 void ty_parameter_variable(const char *name, char out[TY_PARAMETER_VARIABLE]);
 
-/* "512Mi", "1.5", "1e3", "500m" (Kubernetes quantities): value in thousandths. TY_INVALID for anything else or out of
- * the range of int64; *millis_out untouched. */
+/* "512Mi", "1.5", "1e3", "500m" (Kubernetes quantities): value in thousandths. TY_INVALID for
+ * anything else or out of the range of int64; *millis_out untouched. */
 ty_status ty_quantity_parse(const char *text, int64_t *millis_out) TY_MUST_CHECK;
 
-/* Whether `text` is an image reference by the grammar of the OCI distribution reference (at most 255 bytes of name). */
+/* Whether `text` is an image reference by the grammar of the OCI distribution reference (at most
+ * 255 bytes of name). */
 bool ty_image_reference_valid(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* Job spec to Kubernetes objects. The interface is a table so that another workload kind can stand beside PyTorchJob.
- * Pure: the same input gives the same bytes. */
+/* Job spec to Kubernetes objects. The interface is a table so that another workload kind can stand
+ * beside PyTorchJob. Pure: the same input gives the same bytes. */
 #ifndef TRAINYARD_RENDER_RENDER_H
 #define TRAINYARD_RENDER_RENDER_H
 
@@ -15,14 +15,16 @@ struct ty_render_input {
     const char *resume_from; /* path inside the containers, NULL = start afresh */
 };
 
-/* The objects in the order they must be applied: PersistentVolumeClaims, ConfigMaps, then the workload. */
+/* The objects in the order they must be applied: PersistentVolumeClaims, ConfigMaps, then the
+ * workload. */
 struct ty_manifest {
     json_t *objects; /* array, owned */
 };
 
 struct ty_renderer {
     const char *kind; /* "PyTorchJob" */
-    /* TY_REFUSED: a ConfigMap would exceed 1 MiB; faults give the pointer, the bytes measured and the way out. */
+    /* TY_REFUSED: a ConfigMap would exceed 1 MiB; faults give the pointer, the bytes measured and
+     * the way out. */
     ty_status (*render)(const struct ty_render_input *input, struct ty_manifest *manifest_out,
                         struct ty_faults *faults, struct ty_error *err);
 };

@@ -1,0 +1,1 @@
+ty_fuzz(fuzz_texts ty_domain)
