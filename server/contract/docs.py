@@ -29,10 +29,7 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     """Cells are HTML already."""
     head = "".join(f'<th scope="col">{cell}</th>' for cell in header)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{body}</tbody></table></div>\n"
-    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n'
 
 
 def blocks(text: str) -> str:
@@ -116,9 +113,7 @@ class Page:
     def about(self, schema: Any) -> str:
         if schema is True:
             return ""
-        text = schema.get("description") or (
-            self.follow(schema).get("description", "") if "$ref" in schema else ""
-        )
+        text = schema.get("description") or (self.follow(schema).get("description", "") if "$ref" in schema else "")
         text = "".join(blocks(text)) if text else ""
         return text + self.rules_of({k: v for k, v in schema.items() if k != "$ref"})
 
@@ -169,7 +164,9 @@ class Page:
             return ""
         body = operation["requestBody"]
         out = [f"<h4>Body{'' if body.get('required') else ' (optional)'}</h4>\n<p>"]
-        out.append("<br>\n".join(f"<code>{escape(t)}</code> {self.type_of(m['schema'])}" for t, m in body["content"].items()))
+        out.append(
+            "<br>\n".join(f"<code>{escape(t)}</code> {self.type_of(m['schema'])}" for t, m in body["content"].items())
+        )
         out.append(f". At most {operation['x-body-limit']:,} bytes.</p>\n")
         for media in body["content"].values():
             for example in media.get("examples", {}).values():
@@ -184,7 +181,10 @@ class Page:
         rows = []
         for status, reference in operation["responses"].items():
             answer = self.follow(reference)
-            types = [f"<code>{escape(t)}</code> {self.type_of(m.get('schema', True))}" for t, m in answer.get("content", {}).items()]
+            types = [
+                f"<code>{escape(t)}</code> {self.type_of(m.get('schema', True))}"
+                for t, m in answer.get("content", {}).items()
+            ]
             headers = " ".join(f"<code>{escape(h)}</code>" for h in answer.get("headers", {}) if h != "Request-Id")
             about = inline(answer["description"]) + (f'<div class="rule">headers {headers}</div>' if headers else "")
             rows.append([f"<code>{escape(status)}</code>", about, "<br>".join(types)])
@@ -194,7 +194,13 @@ class Page:
         item = self.document["paths"][path]
         operation = item[method]
         scope = operation.get("x-scope")
-        access = "no token needed" if operation.get("security") == [] else f"scope <code>{escape(scope)}</code>" if scope else "any token"
+        access = (
+            "no token needed"
+            if operation.get("security") == []
+            else f"scope <code>{escape(scope)}</code>"
+            if scope
+            else "any token"
+        )
         return (
             f'<article id="{escape(operation["operationId"])}">\n'
             f'<h3><span class="method {method}">{method.upper()}</span><code>{escape(path)}</code></h3>\n'
@@ -217,7 +223,9 @@ class Page:
             out.append(f"<h2>{escape(tag['name'].capitalize())}</h2><ul>\n")
             for path, method in self.operations_of(tag["name"]):
                 operation = self.document["paths"][path][method]
-                out.append(f'<li><a href="#{escape(operation["operationId"])}">{escape(operation["summary"])}</a></li>\n')
+                out.append(
+                    f'<li><a href="#{escape(operation["operationId"])}">{escape(operation["summary"])}</a></li>\n'
+                )
             out.append("</ul>\n")
         out.append("<h2>Schemas</h2><ul>\n")
         out.extend(f'<li><a href="#schema-{escape(n)}">{escape(n)}</a></li>\n' for n in self.schemas)

@@ -102,7 +102,7 @@ static struct ty_argument *argument_of(struct reading *reading,
 static bool take(struct reading *reading, const struct ty_parameter_rule *rule, const char *text)
 {
     struct ty_argument *argument = argument_of(reading, rule);
-    struct ty_value value;
+    struct ty_value value = {0};
 
     argument->given = true;
     switch (rule->kind) {
@@ -149,7 +149,7 @@ static bool take_item(struct reading *reading, const struct ty_parameter_rule *r
 {
     struct ty_arguments *arguments = reading->arguments;
     struct ty_argument *argument = argument_of(reading, rule);
-    struct ty_value value;
+    struct ty_value value = {0};
 
     if (argument->value.list.count == rule->schema->max_items.value ||
         arguments->item_count == TY_ARGUMENT_ITEMS_MAX)

@@ -96,10 +96,7 @@ KEYWORDS = [
 def ecma(node: Any) -> Any:
     """Python's $ also matches before a last newline; ours and ECMA's does not."""
     if isinstance(node, dict):
-        return {
-            k: v.replace("$", r"\Z") if k == "pattern" and isinstance(v, str) else ecma(v)
-            for k, v in node.items()
-        }
+        return {k: v.replace("$", r"\Z") if k == "pattern" and isinstance(v, str) else ecma(v) for k, v in node.items()}
     return [ecma(item) for item in node] if isinstance(node, list) else node
 
 
@@ -146,13 +143,29 @@ def request_examples(document: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 RICH = {
-    "name": "mnist", "image": "pytorch/pytorch:2.0.0", "script": {"name": "t.py", "content": "x"},
-    "args": ["a", ""], "files": [{"path": "a/b.py", "content": "x", "encoding": "utf-8"}], "epochs": 3,
-    "parameters": {"lr": 0.5, "n": 1, "on": True}, "replicas": 3, "gpus": 1, "env": {"A": "b"}, "labels": {"team": "x"},
-    "dataset": {"claim": "d", "mount_path": "/in"}, "volumes": [{"create": {"size": "1Gi"}, "mount_path": "/v"}],
-    "output": "out", "checkpoints": {"volume": "c", "path": "/ckpt", "resume": True}, "resources":
-    {"cpu": "500m", "memory": "1.5Gi", "limits": {"cpu": 2}}, "master": {"args": []}, "worker": {"env": {}},
-    "restart": "never", "max_retries": 0, "timeout_seconds": 60, "priority": -5, "suspended": False,
+    "name": "mnist",
+    "image": "pytorch/pytorch:2.0.0",
+    "script": {"name": "t.py", "content": "x"},
+    "args": ["a", ""],
+    "files": [{"path": "a/b.py", "content": "x", "encoding": "utf-8"}],
+    "epochs": 3,
+    "parameters": {"lr": 0.5, "n": 1, "on": True},
+    "replicas": 3,
+    "gpus": 1,
+    "env": {"A": "b"},
+    "labels": {"team": "x"},
+    "dataset": {"claim": "d", "mount_path": "/in"},
+    "volumes": [{"create": {"size": "1Gi"}, "mount_path": "/v"}],
+    "output": "out",
+    "checkpoints": {"volume": "c", "path": "/ckpt", "resume": True},
+    "resources": {"cpu": "500m", "memory": "1.5Gi", "limits": {"cpu": 2}},
+    "master": {"args": []},
+    "worker": {"env": {}},
+    "restart": "never",
+    "max_retries": 0,
+    "timeout_seconds": 60,
+    "priority": -5,
+    "suspended": False,
 }
 
 
