@@ -5,17 +5,12 @@
 
 #include "trainyard/base/json.h"
 #include "trainyard/base/scope.h"
-#include "trainyard/base/str.h"
 #include "trainyard/logs/files.h"
+
+#include <string.h>
 
 enum { SPEC_MAX = 16 * 1024 * 1024 };
 
-static void destroy_spec(struct ty_job_spec **spec)
-{
-    ty_job_spec_destroy(*spec);
-}
-
-#define auto_spec     __attribute__((cleanup(destroy_spec))) struct ty_job_spec *
 #define auto_manifest __attribute__((cleanup(ty_manifest_done))) struct ty_manifest
 
 /* The first fault says what the whole refusal is about. */
@@ -27,12 +22,17 @@ static ty_status refuse_by_faults(const struct ty_faults *faults, struct ty_erro
     return ty_fail_code(err, TY_REFUSED, "spec_rejected", "%s: %s", fault->where, fault->detail);
 }
 
-static ty_status read_spec(struct ty_engine *engine, const struct live_job *job,
-                           struct ty_job_spec **spec_out, struct ty_error *err)
+void launch_destroy_spec(struct ty_job_spec **spec)
+{
+    ty_job_spec_destroy(*spec);
+}
+
+ty_status launch_read_spec(struct ty_reader *reader, int64_t row, struct ty_job_spec **spec_out,
+                           struct ty_error *err)
 {
     ty_auto_buf text;
     ty_buf_init(&text, SPEC_MAX);
-    ty_status status = ty_jobs_spec(engine->reader, job->facts.row, &text, err);
+    ty_status status = ty_jobs_spec(reader, row, &text, err);
     if (status != TY_OK)
         return ty_wrap(err, "read the spec");
 
@@ -57,23 +57,18 @@ static void keep_rules(struct live_job *job, const struct ty_job_spec *spec)
 ty_status launch_read_rules(struct ty_engine *engine, struct live_job *job, struct ty_error *err)
 {
     auto_spec spec = NULL;
-    ty_status status = read_spec(engine, job, &spec, err);
+    ty_status status = launch_read_spec(engine->reader, job->facts.row, &spec, err);
     if (status == TY_OK)
         keep_rules(job, spec);
     return status;
 }
 
-/* The claim the checkpoints lie in: their own, the output's, or the one the gateway makes for the
- * job. */
-static void checkpoint_claim(const struct ty_job_spec *spec, const struct live_job *job,
-                             struct ty_buf *claim)
+/* The latest of a listing is a path from the claim's root; the containers see the folder alone. */
+static const char *below_folder(const char *latest, const char *folder)
 {
-    if (spec->checkpoint_claim)
-        ty_buf_adds(claim, spec->checkpoint_claim);
-    else if (spec->output_claim)
-        ty_buf_adds(claim, spec->output_claim);
-    else
-        ty_buf_addf(claim, "%s-output", job->facts.object_name);
+    size_t len = strlen(folder);
+    bool inside = len > 0 && strncmp(latest, folder, len) == 0 && latest[len] == '/';
+    return inside ? latest + len + 1 : latest;
 }
 
 /* The newest complete checkpoint as a path inside the containers; an empty buffer when there is
@@ -84,25 +79,21 @@ static ty_status find_checkpoint(struct ty_engine *engine, const struct live_job
                                  struct ty_error *err)
 {
     struct ty_executor *executor = engine->options.executor;
-    ty_auto_buf claim;
-    ty_buf_init(&claim, 512);
-    checkpoint_claim(spec, job, &claim);
-    ty_status status = ty_buf_check(&claim, "the claim's name", err);
-    if (status != TY_OK)
-        return status;
-
+    struct ty_spec_folder folder;
+    ty_job_spec_checkpoints(spec, job->facts.object_name, &folder);
     ty_auto_fd root = -1;
-    status = executor->ops->open_claim(executor, job->facts.namespace, claim.data, &root, err);
+    ty_status status =
+        executor->ops->open_claim(executor, job->facts.namespace, folder.claim, &root, err);
     if (status == TY_NOT_FOUND || status == TY_UNSUPPORTED)
         return TY_OK;
     if (status != TY_OK)
         return status;
     ty_auto_checkpoint_list list = {0};
-    struct ty_file_query query = {.folder = spec->checkpoint_path, .limit = 1};
+    struct ty_file_query query = {.folder = folder.path, .limit = 1};
     status = ty_checkpoints_list(root, &query, &list, err);
     if (status != TY_OK || !list.latest)
         return status;
-    ty_buf_addf(path, "%s/%s", spec->checkpoint_mount, list.latest);
+    ty_buf_addf(path, "%s/%s", folder.mount, below_folder(list.latest, folder.path));
     return ty_buf_check(path, "the checkpoint's path", err);
 }
 
@@ -120,7 +111,7 @@ static ty_status render_job(struct ty_engine *engine, const struct ty_render_inp
 ty_status launch_job(struct ty_engine *engine, struct live_job *job, struct ty_error *err)
 {
     auto_spec spec = NULL;
-    ty_status status = read_spec(engine, job, &spec, err);
+    ty_status status = launch_read_spec(engine->reader, job->facts.row, &spec, err);
     if (status != TY_OK)
         return status;
     keep_rules(job, spec);

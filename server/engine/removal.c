@@ -13,6 +13,7 @@ struct removal {
     struct letter letter; /* how it comes back */
     struct ty_engine *engine;
     struct job_facts facts;
+    struct own_claims claims;
     int64_t if_revision;
     bool waited_for; /* by a caller's thread: nothing is posted */
     ty_status status;
@@ -25,6 +26,7 @@ struct removal *removal_of(struct letter *letter)
 
 void removal_destroy(struct removal *removal)
 {
+    claims_done(&removal->claims);
     free(removal);
 }
 
@@ -76,20 +78,24 @@ static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts
     removal->engine = engine;
     removal->facts = *facts;
 
-    ty_status status =
-        facts->status.attempt > 0 ? executor->ops->remove(executor, &ref, err) : TY_OK;
+    ty_status status = claims_read(engine, facts, &removal->claims, err);
+    if (status == TY_OK && facts->status.attempt > 0)
+        status = executor->ops->remove(executor, &ref, err);
     if (status == TY_OK || status == TY_NOT_FOUND)
         status = trash_set_aside(engine, facts->id, err);
     if (status != TY_OK) {
-        free(removal);
+        removal_destroy(removal);
         return status;
     }
     *removal_out = removal;
     return TY_OK;
 }
 
-static void settle_logs(struct ty_engine *engine, const struct removal *removal)
+/* The row is gone, or it is not: files follow it. */
+static void settle_files(struct ty_engine *engine, const struct removal *removal)
 {
+    if (removal->status == TY_OK)
+        claims_remove(engine, &removal->facts, &removal->claims);
     if (removal->status == TY_OK || removal->status == TY_NOT_FOUND)
         trash_empty(engine, removal->letter.id);
     else
@@ -111,15 +117,15 @@ ty_status removal_begin(struct ty_engine *engine, const struct job_facts *facts,
     }
     atomic_fetch_sub(&engine->writes_in_flight, 1);
     trash_put_back(engine, facts->id);
-    free(removal);
+    removal_destroy(removal);
     return status;
 }
 
 void removal_ended(struct ty_engine *engine, struct removal *removal)
 {
     engine->removals--;
-    settle_logs(engine, removal);
-    free(removal);
+    settle_files(engine, removal);
+    removal_destroy(removal);
 }
 
 ty_status removal_run(struct ty_engine *engine, const struct job_facts *facts, int64_t if_revision,
@@ -133,7 +139,7 @@ ty_status removal_run(struct ty_engine *engine, const struct job_facts *facts, i
     removal->if_revision = if_revision;
     status = ty_store_write_wait(engine->options.store, &removal->write, err);
     removal->status = status;
-    settle_logs(engine, removal);
-    free(removal);
+    settle_files(engine, removal);
+    removal_destroy(removal);
     return status;
 }

@@ -138,6 +138,11 @@ void drive_job(struct ty_engine *engine, struct live_job *job);
 /* Render the job and hand it to the executor. TY_REFUSED: never here; all else: try again later. */
 ty_status launch_job(struct ty_engine *engine, struct live_job *job,
                      struct ty_error *err) TY_MUST_CHECK;
+/* The stored spec of a job. */
+ty_status launch_read_spec(struct ty_reader *reader, int64_t row, struct ty_job_spec **spec_out,
+                           struct ty_error *err) TY_MUST_CHECK;
+void launch_destroy_spec(struct ty_job_spec **spec);
+#define auto_spec __attribute__((cleanup(launch_destroy_spec))) struct ty_job_spec *
 /* Read from the spec what the machine needs to know of it. */
 ty_status launch_read_rules(struct ty_engine *engine, struct live_job *job,
                             struct ty_error *err) TY_MUST_CHECK;
@@ -179,6 +184,19 @@ struct removal *removal_of(struct letter *letter);
 /* The same at once, on a caller's thread that may wait. */
 ty_status removal_run(struct ty_engine *engine, const struct job_facts *facts, int64_t if_revision,
                       struct ty_error *err) TY_MUST_CHECK;
+
+/* --- claims.c: the claims made for one job alone go with it --- */
+struct own_claims {
+    char (*names)[TY_CLAIM_NAME]; /* owned */
+    size_t count;
+};
+/* Read which they are, while the row is there. */
+ty_status claims_read(struct ty_engine *engine, const struct job_facts *facts,
+                      struct own_claims *claims_out, struct ty_error *err) TY_MUST_CHECK;
+/* Remove those that no live job names. */
+void claims_remove(struct ty_engine *engine, const struct job_facts *facts,
+                   const struct own_claims *claims);
+void claims_done(struct own_claims *claims);
 
 /* --- trash.c: the logs of a job on their way out, so that neither a crash nor a failed commit can
  * leave logs without a job or a job without its logs --- */

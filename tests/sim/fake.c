@@ -471,6 +471,14 @@ static ty_status fake_open_claim(struct ty_executor *executor, const char *names
     return ty_fail(err, TY_NOT_FOUND, "no claim %s", claim);
 }
 
+static ty_status fake_remove_claim(struct ty_executor *executor, const char *namespace,
+                                   const char *claim, struct ty_error *err)
+{
+    (void)namespace;
+    (void)claim;
+    return fault(of(executor)->world, 100) ? unreachable(err) : TY_OK;
+}
+
 static const struct ty_executor_ops ops = {.name = "fake",
                                            .start = fake_start,
                                            .apply = fake_apply,
@@ -478,7 +486,8 @@ static const struct ty_executor_ops ops = {.name = "fake",
                                            .remove = fake_remove,
                                            .check = fake_check,
                                            .capacity = fake_capacity,
-                                           .open_claim = fake_open_claim};
+                                           .open_claim = fake_open_claim,
+                                           .remove_claim = fake_remove_claim};
 
 static void wipe_run(struct fake *fake, struct fake_run *run)
 {
