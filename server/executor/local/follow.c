@@ -16,14 +16,15 @@
 #include "trainyard/base/str.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 enum {
     EVENTS = 64,
@@ -76,10 +77,19 @@ static void stop_following(struct local *local, struct tracked *run)
     }
     if (run->status_fd >= 0)
         close(run->status_fd);
-    if (run->pid_fd >= 0)
-        close(run->pid_fd); /* leaves the epoll set with it */
-    run->watch = run->status_fd = run->pid_fd = -1;
+    run->watch = run->status_fd = -1;
     ty_buf_done(&run->partial);
+}
+
+/* The supervisor has ended. Where orphans fall to this process (as the first of a container) nobody else reaps it. */
+static void let_supervisor_go(struct tracked *run)
+{
+    if (run->pid_fd < 0)
+        return;
+    siginfo_t info;
+    waitid(P_PIDFD, (id_t)run->pid_fd, &info, WEXITED | WNOHANG);
+    close(run->pid_fd); /* leaves the epoll set with it */
+    run->pid_fd = -1;
 }
 
 static void end_run(struct local *local, struct tracked *run)
@@ -383,6 +393,7 @@ static struct tracked *find_or_load(struct local *local, const char *object)
 static void forget(struct local *local, struct tracked *run)
 {
     stop_following(local, run);
+    let_supervisor_go(run);
     ty_local_release_gpus(local, run);
     ty_map_remove(local->runs, run->object);
 }
@@ -584,8 +595,8 @@ static bool turn(struct local *local)
     for (int i = 0; i < count; i++) {
         cursor = 0;
         while ((run = ty_map_next(local->runs, &cursor, NULL))) {
-            if (events[i].data.ptr == run && run->phase == RUN_ALIVE)
-                check_supervisor(local, run);
+            if (events[i].data.ptr == run && check_supervisor(local, run))
+                let_supervisor_go(run);
         }
     }
     if (count == 0)

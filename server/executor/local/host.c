@@ -138,6 +138,23 @@ static int32_t count_gpus(void)
     return count;
 }
 
+/* torchrun of PyTorch up to 1.13 fails under Python 3.11 and later (Debian 12 has this pair): it
+ * looks for its default, "no redirection", among the members of an enumeration, which no longer
+ * list the zero. "Standard output" is among them, so such a torchrun is told to tee that; lines
+ * then begin with "[default0]:". */
+static bool torchrun_needs_tee(void)
+{
+    static const char path[] =
+        "/usr/lib/python3/dist-packages/torch/distributed/elastic/multiprocessing/api.py";
+    if (access("/usr/bin/python3.9", X_OK) == 0 || access("/usr/bin/python3.10", X_OK) == 0)
+        return false;
+    ty_auto_buf text;
+    struct ty_error ignored;
+    ty_buf_init(&text, 1 << 20);
+    return ty_file_read(AT_FDCWD, path, &text, &ignored) == TY_OK &&
+           strstr(text.data, "for s in Std:") != NULL;
+}
+
 /* Make a control group with both limits and remove it. */
 static void probe_limits(struct ty_local_host *out)
 {
@@ -170,5 +187,6 @@ void ty_local_probe(const struct ty_local_options *options, struct ty_local_host
     struct sysinfo info;
     if (sysinfo(&info) == 0)
         out->memory_bytes = (int64_t)info.totalram * info.mem_unit;
+    out->torchrun_needs_tee = torchrun_needs_tee();
     probe_limits(out);
 }

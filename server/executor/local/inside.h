@@ -22,7 +22,8 @@ struct ty_local_host {
     int64_t memory_bytes;
     bool memory_limits; /* control groups for memory can be made */
     bool cpu_limits;
-    char trouble[512]; /* why there is no sandbox, and how to get one */
+    bool torchrun_needs_tee; /* see host.c */
+    char trouble[512];       /* why there is no sandbox, and how to get one */
 };
 void ty_local_probe(const struct ty_local_options *options, struct ty_local_host *out);
 

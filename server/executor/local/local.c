@@ -105,6 +105,7 @@ static ty_status write_run(struct local *local, const struct ty_run *run, json_t
                                             .bwrap =
                                                 local->host.bwrap[0] ? local->host.bwrap : NULL,
                                             .boot_id = local->host.boot_id,
+                                            .torchrun_needs_tee = local->host.torchrun_needs_tee,
                                             .backoff_base_ms = local->backoff_base_ms,
                                             .grace_ms = local->grace_ms,
                                             .find_root = ty_local_find_root,

@@ -153,6 +153,20 @@ static ty_status add_devices(json_t *mounts, struct ty_error *err)
     return TY_OK;
 }
 
+static bool tees(const struct maker *maker, const struct ty_pod *pod)
+{
+    const char *image = ty_object_text(pod->job->roles[pod->role].container, "image", "");
+    const char *root = maker->setting->find_root(maker->setting->root_context, image);
+    return maker->setting->torchrun_needs_tee && root && ty_str_equal(root, "/");
+}
+
+/* Before the user's own variables, so that those win. */
+static ty_status add_tee(struct ty_variables *variables, struct ty_error *err)
+{
+    ty_status status = ty_variables_add(variables, "PET_REDIRECTS", "1", err);
+    return status == TY_OK ? ty_variables_add(variables, "PET_TEE", "1", err) : status;
+}
+
 struct replica_parts {
     json_t *argv;
     json_t *mounts;
@@ -188,6 +202,8 @@ static ty_status make_parts(struct maker *maker, struct ty_pod *pod, struct repl
         status = add_devices(parts->mounts, err);
     if (status == TY_OK && pod->plain)
         status = tell_mounts(parts->mounts, &parts->variables, err);
+    if (status == TY_OK && tees(maker, pod))
+        status = add_tee(&parts->variables, err);
     if (status == TY_OK)
         status = ty_pod_environment(pod, &parts->variables, err);
     if (status == TY_OK)

@@ -12,6 +12,7 @@ struct ty_plan_setting {
     const char *data_folder;
     const char *bwrap; /* NULL = plain processes */
     const char *boot_id;
+    bool torchrun_needs_tee; /* on this machine's own root */
     int64_t backoff_base_ms;
     int64_t grace_ms;
     /* The root folder of an image, NULL when there is none. */

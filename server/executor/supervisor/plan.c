@@ -120,6 +120,7 @@ static void read_mounts(struct reader *reader, const json_t *object, struct ty_p
             mount->size_bytes = read_int(reader, item, "size", 0, INT64_MAX);
         else
             mount->source = read_text(reader, item, "source");
+        mount->sub_path = read_optional(item, "sub_path");
         mount->read_only = json_is_true(json_object_get(item, "read_only"));
     }
     out->mount_count = count;

@@ -13,8 +13,9 @@ typedef enum { TY_MOUNT_BIND, TY_MOUNT_DEVICE, TY_MOUNT_TMPFS } ty_mount_kind;
 
 struct ty_plan_mount {
     ty_mount_kind kind;
-    const char *source; /* host path; NULL for tmpfs */
-    const char *target; /* absolute path inside */
+    const char *source;   /* host path; NULL for tmpfs */
+    const char *sub_path; /* of the source, NULL = all of it; links are not followed */
+    const char *target;   /* absolute path inside */
     bool read_only;
     int64_t size_bytes; /* tmpfs; 0 = unlimited */
 };

@@ -3,6 +3,7 @@
  * machine's process list. */
 #include "executor/supervisor/process.h"
 
+#include "executor/supervisor/parts.h"
 #include "executor/supervisor/sandbox.h"
 
 #include "trainyard/base/file.h"
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -31,7 +33,8 @@ struct launch {
     const char *folder; /* to change to, NULL = stay */
     int output_fd;
     int null_fd;
-    int keep_fds[3]; /* to be open in the program; -1 = none */
+    int keep_fds[3 + TY_PARTS_MAX]; /* to be open in the program */
+    size_t keep_count;
     const int *procs_fds;
 };
 
@@ -54,10 +57,8 @@ static _Noreturn void become(const struct launch *launch)
     dup2(launch->null_fd, STDIN_FILENO);
     dup2(launch->output_fd, STDOUT_FILENO);
     dup2(launch->output_fd, STDERR_FILENO);
-    for (size_t i = 0; i < 3; i++) {
-        if (launch->keep_fds[i] >= 0)
-            fcntl(launch->keep_fds[i], F_SETFD, 0);
-    }
+    for (size_t i = 0; i < launch->keep_count; i++)
+        fcntl(launch->keep_fds[i], F_SETFD, 0);
     if (launch->folder && chdir(launch->folder) != 0)
         dprintf(STDERR_FILENO, "trainyard: cannot enter the working folder: %s\n",
                 strerrordesc_np(errno));
@@ -85,15 +86,22 @@ static ty_status start_child(const struct launch *launch, struct ty_process *out
     return TY_OK;
 }
 
-static ty_status write_options(const struct ty_process_setup *setup, int *fd_out,
-                               struct ty_error *err)
+static void keep(struct launch *launch, int fd)
 {
+    launch->keep_fds[launch->keep_count++] = fd;
+}
+
+static ty_status write_options(const struct ty_process_setup *setup, struct ty_plan_mount *mounts,
+                               int *fd_out, struct ty_error *err)
+{
+    struct ty_plan_replica replica = *setup->replica;
+    replica.mounts = mounts;
     char hostname[TY_OP_TEXT];
     snprintf(hostname, sizeof hostname, "%s-%s", setup->plan->object, setup->replica->name);
     const struct ty_sandbox sandbox = {.hostname = hostname, .hosts_path = setup->hosts_path};
     ty_auto_buf options;
     ty_buf_init(&options, OPTIONS_MAX);
-    ty_sandbox_options(setup->replica, &sandbox, &options);
+    ty_sandbox_options(&replica, &sandbox, &options);
     ty_status status = ty_buf_check(&options, "the sandbox's options", err);
     if (status != TY_OK)
         return status;
@@ -124,7 +132,10 @@ static ty_status start_sandboxed(const struct ty_process_setup *setup, struct la
                                  int socket_fd, struct ty_process *out, struct ty_error *err)
 {
     ty_auto_fd options_fd = -1;
-    ty_status status = write_options(setup, &options_fd, err);
+    __attribute__((cleanup(ty_parts_done))) struct ty_parts parts;
+    ty_status status = ty_parts_open(setup->replica, &parts, err);
+    if (status == TY_OK)
+        status = write_options(setup, parts.mounts, &options_fd, err);
     if (status != TY_OK)
         return status;
     char options[16];
@@ -141,9 +152,11 @@ static ty_status start_sandboxed(const struct ty_process_setup *setup, struct la
     launch->program = setup->plan->bwrap;
     launch->argv = argv;
     launch->envp = envp;
-    launch->keep_fds[0] = options_fd;
-    launch->keep_fds[1] = socket_fd;
-    launch->keep_fds[2] = setup->init_fd;
+    for (size_t i = 0; i < parts.count; i++)
+        keep(launch, parts.fds[i]);
+    keep(launch, options_fd);
+    keep(launch, socket_fd);
+    keep(launch, setup->init_fd);
     return start_child(launch, out, err);
 }
 
@@ -201,9 +214,8 @@ static ty_status start_plain(const struct ty_process_setup *setup, struct launch
     launch->envp = envp;
     launch->folder = ty_str_equal(setup->replica->working_dir, "/") ? setup->scratch_path
                                                                     : setup->replica->working_dir;
-    launch->keep_fds[0] = socket_fd;
-    launch->keep_fds[1] = setup->init_fd;
-    launch->keep_fds[2] = -1;
+    keep(launch, socket_fd);
+    keep(launch, setup->init_fd);
     return start_child(launch, out, err);
 }
 

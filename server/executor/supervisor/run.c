@@ -114,7 +114,7 @@ static ty_status start(struct run *run, size_t place, struct ty_error *err)
 
 static void start_or_fail(struct run *run, size_t place)
 {
-    struct ty_error why;
+    struct ty_error why = {0};
     if (start(run, place, &why) == TY_OK)
         return;
     struct ty_live_replica *live = &run->live[place];
@@ -125,6 +125,8 @@ static void start_or_fail(struct run *run, size_t place)
     }
     ty_cgroup_done(&live->cgroup);
     struct ty_op_exit ended = {.code = 125, .not_started = true, .cause = "gateway_error"};
+    if (ty_str_equal(why.code, "mount_failed"))
+        ended.cause = "mount_failed";
     ty_str_copy(ended.text, sizeof ended.text, why.text);
     ty_op_exited(&run->op, &run->pods[place], &ended, now(run));
 }

@@ -37,32 +37,32 @@ static void say(int fd, const char *text)
 
 /* --- signals to everything --- */
 
-/* Send `number` to each direct child. Returns how many there were. Orphans become children of the
+/* Send `number` to each direct child outside the group `but_group`. Orphans become children of the
  * subreaper, so repeating it while reaping reaches every descendant. */
-static int signal_children(int number)
+static void signal_children(int number, pid_t but_group)
 {
     static char text[CHILDREN_BYTES];
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return;
     ssize_t len = read(fd, text, sizeof text - 1);
     close(fd);
     if (len <= 0)
-        return 0;
+        return;
     text[len] = '\0';
-    int count = 0;
     char *next = text;
-    for (long pid = strtol(text, &next, 10); pid > 0; pid = strtol(next, &next, 10), count++)
-        kill((pid_t)pid, number);
-    return count;
+    for (long pid = strtol(text, &next, 10); pid > 0; pid = strtol(next, &next, 10)) {
+        if (getpgid((pid_t)pid) != but_group)
+            kill((pid_t)pid, number);
+    }
 }
 
 static void signal_group(pid_t main_pid, int number)
 {
     kill(-main_pid, number);
-    signal_children(number);
+    signal_children(number, main_pid); /* nobody gets it twice */
 }
 
 static void terminate_all(bool plain, pid_t main_pid)
