@@ -150,11 +150,9 @@ static bool valid_name(struct piece name)
     if (slash) {
         struct piece first = {name.at, (size_t)(slash - name.at)};
 
-        if (looks_like_domain(first)) {
-            if (!valid_domain(first))
-                return false;
+        /* What could be a domain but is none may still be a path: "a__b.c/d". */
+        if (looks_like_domain(first) && valid_domain(first))
             start = first.len + 1;
-        }
     }
     for (size_t i = start; i <= name.len; i++) {
         if (i < name.len && name.at[i] != '/')

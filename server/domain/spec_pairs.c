@@ -42,7 +42,7 @@ static const char *const owned_variables[] = {
 
 /* Variables that programs need to start: a parameter must not take them by the way. */
 static const char *const system_variables[] = {
-    "PATH", "HOME", "LD_*", "PYTHON*", "LOCAL_*",
+    "PATH", "HOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME",
 };
 
 static bool in_list(const char *name, const char *const *list, size_t count)

@@ -66,8 +66,7 @@ struct ty_spec_volume {
     char *storage_class;
 };
 
-/* Quantities as the user wrote them (they go to the cluster unchanged) and as numbers for judging.
- */
+/* Quantities as the user wrote them (a cluster gets them unchanged) and as numbers for judging. */
 struct ty_resources {
     char *cpu;    /* NULL = unset */
     char *memory; /* NULL = unset */
@@ -90,8 +89,7 @@ struct ty_spec_role {
     char **args;         /* role's args replace the job's */
     size_t args_count;
     struct ty_resources resources;
-    struct ty_spec_volume
-        *volumes; /* all mounts of this role, output, checkpoints and dataset included */
+    struct ty_spec_volume *volumes; /* all mounts: output, checkpoints and dataset included */
     size_t volumes_count;
 };
 
@@ -99,9 +97,8 @@ struct ty_job_spec {
     char *name;
     char *description; /* NULL = none */
     struct ty_pairs labels;
-    char *script_name; /* "train.py" unless given; NULL when `command` is used; its ConfigMap key
-                          too */
-    char *script;      /* NULL when `command` is used */
+    char *script_name; /* and ConfigMap key; "train.py" unless given; NULL with `command` */
+    char *script;      /* NULL with `command` */
     size_t script_len;
     char **command;
     size_t command_count;
@@ -117,13 +114,11 @@ struct ty_job_spec {
     int32_t replicas; /* total */
     struct ty_spec_role master;
     struct ty_spec_role worker;
-    /* For reading results use ty_job_spec_output and ty_job_spec_checkpoints, which resolve these.
-     */
+    /* To read results use ty_job_spec_output and ty_job_spec_checkpoints, which resolve these. */
     char *output_claim;       /* NULL = the gateway's own per-job claim */
     char *output_path;        /* mount path, "/output" by default */
     char *checkpoint_claim;   /* NULL = checkpoints live below the output mount */
-    char *checkpoint_mount;   /* "/checkpoints" by default; the output mount without a claim of its
-                                 own */
+    char *checkpoint_mount;   /* where the mount that holds them lies */
     char *checkpoint_path;    /* below that mount, "" = its root */
     size_t output_volume;     /* index in master.volumes */
     size_t checkpoint_volume; /* index in master.volumes of the mount that holds the checkpoints */

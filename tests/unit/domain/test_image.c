@@ -30,6 +30,7 @@ static void references_by_the_grammar_are_valid(void **state)
         "image@sha512:" SHA256_HEX SHA256_HEX,
         "image@multihash+base58:" SHA256_HEX,
         "image:_tag",
+        "a__b.c/d", /* no domain, but a path */
         A250 "aaaaa",
     };
 
