@@ -1,0 +1,127 @@
+/* Taking a command line apart by tables of options. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void cli_say(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fputs("trainyard: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+}
+
+int cli_misuse(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fputs("trainyard: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    return EXIT_USAGE;
+}
+
+/* `name` is a long name of `len` bytes, or NULL with `letter`. */
+static const struct cli_option *find_in(const struct cli_option *options, const char *name,
+                                        size_t len, char letter)
+{
+    for (const struct cli_option *option = options; option && option->name; option++)
+        if (name ? strlen(option->name) == len && memcmp(option->name, name, len) == 0
+                 : option->letter == letter && letter != 0)
+            return option;
+    return NULL;
+}
+
+static const struct cli_option *find_option(const struct cli_command *command, const char *name,
+                                            size_t len, char letter)
+{
+    const struct cli_option *option = find_in(command->options, name, len, letter);
+    return option ? option : find_in(cli_global_options, name, len, letter);
+}
+
+static bool given_before(const struct cli_arguments *out, const struct cli_option *option)
+{
+    for (size_t i = 0; i < out->given_count; i++)
+        if (out->given[i].option == option)
+            return true;
+    return false;
+}
+
+/* One word that begins with '-': "--name", "--name=value", "--name value", "-o value", "-ovalue".
+ */
+static int parse_option(const struct cli_command *command, char **argv, int argc, int *index,
+                        struct cli_arguments *out)
+{
+    const char *word = argv[*index];
+    bool is_long = word[1] == '-';
+    const char *name = is_long ? word + 2 : NULL;
+    size_t len = is_long ? strcspn(name, "=") : 0;
+    const struct cli_option *option = find_option(command, name, len, is_long ? 0 : word[1]);
+    const char *attached =
+        is_long ? (name[len] == '=' ? name + len + 1 : NULL) : (word[2] ? word + 2 : NULL);
+    if (!option)
+        return cli_misuse("%s has no option %s (see trainyard help %s)", command->name, word,
+                          command->name);
+    if (!option->value && attached)
+        return cli_misuse("--%s takes no value", option->name);
+    if (option->value && !attached) {
+        if (*index + 1 >= argc)
+            return cli_misuse("--%s needs a value", option->name);
+        *index += 1;
+        attached = argv[*index];
+    }
+    if (!option->many && given_before(out, option))
+        return cli_misuse("--%s was given twice", option->name);
+    if (out->given_count == GIVEN_MAX)
+        return cli_misuse("too many options");
+    out->given[out->given_count++] = (struct cli_given){option, attached ? attached : ""};
+    return EXIT_DONE;
+}
+
+int cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_arguments *out)
+{
+    bool options_end = false;
+    *out = (struct cli_arguments){0};
+    for (int i = 0; i < argc; i++) {
+        if (!options_end && ty_str_equal(argv[i], "--")) {
+            options_end = true;
+        } else if (!options_end && argv[i][0] == '-' && argv[i][1] != '\0') {
+            int code = parse_option(command, argv, argc, &i, out);
+            if (code != EXIT_DONE)
+                return code;
+        } else if (out->plain_count == ARGUMENTS_MAX) {
+            return cli_misuse("too many arguments");
+        } else {
+            out->plain[out->plain_count++] = argv[i];
+        }
+    }
+    if (out->plain_count < command->least || out->plain_count > command->most)
+        return cli_misuse("usage: trainyard %s %s", command->name, command->usage);
+    return EXIT_DONE;
+}
+
+const char *cli_nth(const struct cli *cli, const char *name, size_t index)
+{
+    for (size_t i = 0; i < cli->arguments.given_count; i++)
+        if (ty_str_equal(cli->arguments.given[i].option->name, name) && index-- == 0)
+            return cli->arguments.given[i].value;
+    return NULL;
+}
+
+const char *cli_value(const struct cli *cli, const char *name)
+{
+    return cli_nth(cli, name, 0);
+}
+
+bool cli_number(const struct cli *cli, const char *name, int64_t min, int64_t max, int64_t *value)
+{
+    const char *text = cli_value(cli, name);
+    if (!text || ty_str_to_int(text, min, max, value) == TY_OK)
+        return true;
+    cli_say("--%s must be a whole number from %lld to %lld", name, (long long)min, (long long)max);
+    return false;
+}

@@ -1,0 +1,105 @@
+/* Where the gateway is and which token opens it: flag, environment, then the data folder of this
+ * machine. */
+#include "cli.h"
+
+#include "trainyard/base/file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 4096 };
+
+/* The first line of a file, without its end; NULL when it cannot be read. */
+static char *read_line(const char *path)
+{
+    struct ty_error err;
+    struct ty_buf text;
+    ty_buf_init(&text, FILE_MAX);
+    if (ty_file_read(AT_FDCWD, path, &text, &err) != TY_OK || !text.data) {
+        ty_buf_done(&text);
+        return NULL;
+    }
+    text.data[strcspn(text.data, "\r\n")] = '\0';
+    return ty_buf_take(&text, NULL);
+}
+
+static char *read_from_data(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return read_line(path);
+}
+
+/* The folders a gateway of this machine may use, the user's own first. */
+static char *read_from_machine(const struct cli *cli, const char *name)
+{
+    char path[PATH_MAX];
+    const char *given = cli_value(cli, "data") ? cli_value(cli, "data") : getenv("TRAINYARD_DATA");
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    if (given && given[0] != '\0')
+        return read_from_data(given, name);
+    if (state && state[0] == '/')
+        snprintf(path, sizeof path, "%s/trainyard", state);
+    else
+        snprintf(path, sizeof path, "%s/.local/state/trainyard", home ? home : "");
+    char *line = geteuid() == 0 ? NULL : read_from_data(path, name);
+    return line ? line : read_from_data("/var/lib/trainyard", name);
+}
+
+static char *with_scheme(const char *address)
+{
+    struct ty_buf url;
+    ty_buf_init(&url, FILE_MAX);
+    bool has_scheme = ty_str_starts(address, "http://") || ty_str_starts(address, "https://");
+    size_t len = strlen(address);
+    while (len > 0 && address[len - 1] == '/')
+        len--;
+    ty_buf_addf(&url, "%s%.*s", has_scheme ? "" : "http://", (int)len, address);
+    return ty_buf_take(&url, NULL);
+}
+
+static char *find_address(const struct cli *cli)
+{
+    const char *given =
+        cli_value(cli, "address") ? cli_value(cli, "address") : getenv("TRAINYARD_ADDRESS");
+    if (given && given[0] != '\0')
+        return with_scheme(given);
+    ty_auto_free char *found = read_from_machine(cli, "address");
+    return with_scheme(found ? found : "127.0.0.1:8080");
+}
+
+static char *find_token(const struct cli *cli)
+{
+    const char *file = cli_value(cli, "token-file") ? cli_value(cli, "token-file")
+                                                    : getenv("TRAINYARD_TOKEN_FILE");
+    const char *token = getenv("TRAINYARD_TOKEN");
+    if (cli_value(cli, "token-file") || (file && !token))
+        return read_line(file);
+    if (token && token[0] != '\0')
+        return strdup(token);
+    return read_from_machine(cli, "admin.token");
+}
+
+int cli_find(struct cli *cli)
+{
+    cli->url = find_address(cli);
+    cli->token = find_token(cli);
+    cli->tenant = cli_value(cli, "tenant") ? cli_value(cli, "tenant") : getenv("TRAINYARD_TENANT");
+    if (!cli->url)
+        return EXIT_UNAVAILABLE;
+    if (!cli->token || cli->token[0] == '\0') {
+        cli_say("no token: set TRAINYARD_TOKEN or TRAINYARD_TOKEN_FILE, or name a file with "
+                "--token-file");
+        return EXIT_AUTH;
+    }
+    return EXIT_DONE;
+}
+
+void cli_done(struct cli *cli)
+{
+    free(cli->url);
+    free(cli->token);
+}
