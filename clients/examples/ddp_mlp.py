@@ -32,7 +32,7 @@ def parse() -> argparse.Namespace:
 def make_data(samples: int) -> TensorDataset:
     """Points around one centre a class: the same on every rank, because the seed is the same."""
     generator = torch.Generator().manual_seed(7)
-    centres = torch.randn(CLASSES, FEATURES, generator=generator) * 2
+    centres = torch.randn(CLASSES, FEATURES, generator=generator) * 0.35
     labels = torch.randint(0, CLASSES, (samples,), generator=generator)
     points = centres[labels] + torch.randn(samples, FEATURES, generator=generator)
     return TensorDataset(points, labels)
