@@ -6,3 +6,5 @@ foreach(test actions life)
     target_sources(engine_test_${test}_c PRIVATE
         ${CMAKE_SOURCE_DIR}/tests/support/store_fixture.c ${CMAKE_CURRENT_LIST_DIR}/engine/engine_fixture.c)
 endforeach()
+ty_unit_test(engine/test_threads.c ty_engine)
+target_sources(engine_test_threads_c PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/store_fixture.c)
