@@ -158,12 +158,23 @@ static ty_status evaluate(struct quantity *q, int64_t *value_out)
     return TY_OK;
 }
 
-ty_status ty_quantity_parse(const char *text, int64_t *millis_out)
+/* In units of 10^-ten. */
+static ty_status parse(const char *text, int ten, int64_t *value_out)
 {
-    struct quantity q = {.ten = 3};
+    struct quantity q = {.ten = ten};
 
     if (strnlen(text, TEXT_MAX + 1) > TEXT_MAX || read_number(&text, &q) != TY_OK ||
         read_suffix(text, &q) != TY_OK)
         return TY_INVALID;
-    return evaluate(&q, millis_out);
+    return evaluate(&q, value_out);
+}
+
+ty_status ty_quantity_parse(const char *text, int64_t *millis_out)
+{
+    return parse(text, 3, millis_out);
+}
+
+ty_status ty_quantity_parse_whole(const char *text, int64_t *whole_out)
+{
+    return parse(text, 0, whole_out);
 }

@@ -9,10 +9,11 @@ static const int64_t mebibyte = 1024 * 1024;
 static const int64_t shared_memory_most = (int64_t)8 * 1024 * 1024 * 1024;
 static const int64_t shared_memory_without_limit = (int64_t)2 * 1024 * 1024 * 1024;
 
-enum { MILLIS = 1000 };
+typedef ty_status quantity_parser(const char *text, int64_t *number_out);
 
-/* A quantity as text and in thousandths; JSON integers are taken too. */
-static char *read_quantity(struct ty_spec_reader *reader, const json_t *value, int64_t *millis_out)
+/* A quantity as text and as a number; JSON integers are taken too. */
+static char *read_quantity(struct ty_spec_reader *reader, const json_t *value,
+                           quantity_parser *parse, int64_t *number_out)
 {
     char *text = NULL;
 
@@ -23,7 +24,7 @@ static char *read_quantity(struct ty_spec_reader *reader, const json_t *value, i
     } else {
         ty_spec_fault(reader, "wrong_type", "must be a quantity: a string or an integer");
     }
-    if (text && ty_quantity_parse(text, millis_out) != TY_OK) {
+    if (text && parse(text, number_out) != TY_OK) {
         ty_spec_fault(
             reader, "quantity_invalid",
             "is no quantity: a number and one of m k M G T P E Ki Mi Gi Ti Pi Ei, such as "
@@ -36,10 +37,10 @@ static char *read_quantity(struct ty_spec_reader *reader, const json_t *value, i
 
 char *ty_spec_read_size(struct ty_spec_reader *reader, const json_t *value, int64_t *bytes_out)
 {
-    int64_t millis = 0;
-    char *text = read_quantity(reader, value, &millis);
+    int64_t bytes = 0;
+    char *text = read_quantity(reader, value, ty_quantity_parse_whole, &bytes);
 
-    if (text && millis / MILLIS < mebibyte) {
+    if (text && bytes < mebibyte) {
         if (ty_str_ends(text, "m"))
             ty_spec_fault(reader, "quantity_too_small",
                           "is in thousandths of a byte (m); Mi means mebibytes");
@@ -48,13 +49,13 @@ char *ty_spec_read_size(struct ty_spec_reader *reader, const json_t *value, int6
         free(text);
         return NULL;
     }
-    *bytes_out = millis / MILLIS;
+    *bytes_out = bytes;
     return text;
 }
 
 static char *read_cpu(struct ty_spec_reader *reader, const json_t *value, int64_t *millis_out)
 {
-    char *text = read_quantity(reader, value, millis_out);
+    char *text = read_quantity(reader, value, ty_quantity_parse, millis_out);
 
     if (text && *millis_out <= 0) {
         ty_spec_fault(reader, "quantity_too_small", "must be more than nothing");

@@ -180,6 +180,9 @@ void ty_parameter_variable(const char *name, char out[TY_PARAMETER_VARIABLE]);
  * anything else or out of the range of int64; *millis_out untouched. */
 ty_status ty_quantity_parse(const char *text, int64_t *millis_out) TY_MUST_CHECK;
 
+/* The same in whole units, rounded up: bytes beyond what thousandths can hold. */
+ty_status ty_quantity_parse_whole(const char *text, int64_t *whole_out) TY_MUST_CHECK;
+
 /* Whether `text` is an image reference by the grammar of the OCI distribution reference (at most
  * 255 bytes of name). */
 bool ty_image_reference_valid(const char *text);

@@ -118,11 +118,38 @@ static void illegal_quantities_are_refused_and_leave_the_output_alone(void **sta
     }
 }
 
+static void whole_units_are_rounded_up_and_reach_further(void **state)
+{
+    static const struct legal cases[] = {
+        {"0",                   0                           },
+        {"1m",                  1                           },
+        {"1.2Gi",               1288490189                  },
+        {"100000000000000000",  INT64_C(100000000000000000) },
+        {"99999Ti",             INT64_C(109950063265972224) },
+        {"9223372036854775807", INT64_MAX                   },
+        {"7Ei",                 INT64_C(8070450532247928832)},
+    };
+    int64_t whole = -7;
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        if (ty_quantity_parse_whole(cases[i].text, &whole) != TY_OK || whole != cases[i].millis)
+            print_error("%s gives %lld\n", cases[i].text, (long long)whole);
+        assert_true(whole == cases[i].millis);
+    }
+    whole = -7;
+    assert_int_equal(ty_quantity_parse_whole("9223372036854775808", &whole), TY_INVALID);
+    assert_int_equal(ty_quantity_parse_whole("8Ei", &whole), TY_INVALID);
+    assert_int_equal(ty_quantity_parse_whole("1gi", &whole), TY_INVALID);
+    assert_true(whole == -7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(legal_quantities_have_their_exact_value),
         cmocka_unit_test(illegal_quantities_are_refused_and_leave_the_output_alone),
+        cmocka_unit_test(whole_units_are_rounded_up_and_reach_further),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,7 +109,7 @@ static void limits_and_requests_stand_in_for_each_other(void **state)
     assert_int_equal(resources->cpu_millis, 10000);
     assert_string_equal(resources->memory, "1.2Gi");
     assert_string_equal(resources->memory_limit, "1.2Gi");
-    assert_true(resources->memory_bytes == 1288490188);
+    assert_true(resources->memory_bytes == 1288490189); /* rounded up */
     assert_string_equal(resources->storage, "1.5G");
     assert_string_equal(resources->storage_limit, "1.5G");
     ty_job_spec_destroy(spec);
