@@ -210,6 +210,8 @@ static struct MHD_Response *make_stream(struct draft *draft)
     draft->response->stream = NULL; /* ty_stream_finish drops the reference */
     ty_stream_bind(stream, draft->request->server, draft->request->connection);
     draft->request->reply_stream = true;
+    if (draft->request->is_head) /* the library would end a chunked body that HEAD does not have */
+        MHD_set_response_options(reply, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
     return reply;
 }
 

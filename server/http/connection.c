@@ -12,11 +12,12 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-enum { LINGER_MS = 1000, LINGER_BYTES = 1024 * 1024, REFUSED_MS = 1000, DRAIN_GRACE_MS = 500 };
+enum { REFUSED_MS = 1000, DRAIN_GRACE_MS = 500 };
 
 static const struct ty_wire_fault verdict_faults[] = {
     [TY_VERDICT_REFUSED] = {"too_many_connections", NULL},
@@ -24,7 +25,9 @@ static const struct ty_wire_fault verdict_faults[] = {
     [TY_VERDICT_BODY_TIMEOUT] = {"body_timeout",         NULL},
 };
 
-/* Enter a phase. Only heads and bodies have deadlines, so only they need the time. */
+/* Enter a phase. Only heads and bodies have deadlines, so only they need the time. The library does
+ * not see a client's end that came in one go with the request before it: so an idle connection is
+ * looked at once (tend_idle). */
 static void set_phase(struct ty_connection *connection, ty_connection_phase phase)
 {
     if (atomic_load_explicit(&connection->phase, memory_order_relaxed) == phase)
@@ -32,6 +35,8 @@ static void set_phase(struct ty_connection *connection, ty_connection_phase phas
     if (phase != TY_CONNECTION_IDLE && phase != TY_CONNECTION_BUSY)
         atomic_store_explicit(&connection->since_ms, ty_server_now_ms(connection->server),
                               memory_order_relaxed);
+    if (phase == TY_CONNECTION_IDLE)
+        atomic_store_explicit(&connection->unchecked, true, memory_order_relaxed);
     atomic_store_explicit(&connection->phase, phase, memory_order_release);
 }
 
@@ -157,6 +162,8 @@ void ty_connection_close(struct ty_connection *connection)
     struct ty_http_server *server = connection->server;
 
     ty_socket_leave(connection->fd);
+    if (connection->answered_early)
+        ty_linger_add(&server->linger, connection->fd, ty_server_now_ms(server));
     pthread_mutex_lock(&server->lock);
     if (connection->prev)
         connection->prev->next = connection->next;
@@ -185,7 +192,7 @@ static ssize_t linger(struct ty_connection *connection)
         got = ty_socket_receive(connection->fd, scratch, sizeof scratch);
         if (got > 0)
             connection->dropped += (uint64_t)got;
-    } while (got > 0 && connection->dropped < LINGER_BYTES);
+    } while (got > 0 && connection->dropped < TY_LINGER_BYTES);
     if (got == 0 && connection->receive_shut)
         got = -1; /* we shut it: the tender ends this */
     else if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
@@ -286,17 +293,15 @@ static ssize_t receive_once(struct ty_connection *connection, char *buf, size_t 
 static ssize_t receive(struct ty_connection *connection, char *buf, size_t len)
 {
     size_t out_len = 0;
-    bool drained = false;
+    bool drained;
 
     while (out_len == 0) {
         ssize_t got;
 
         if (connection->reader.phase == TY_READ_FAULT)
             return refuse(connection, connection->reader.fault);
-        if (drained) {
-            errno = EAGAIN;
-            return -1;
-        }
+        /* Also after a short receive, which only seems to have emptied the socket: the end may be
+         * there. */
         got = receive_once(connection, buf, len, &out_len, &drained);
         if (got <= 0)
             return got;
@@ -305,7 +310,8 @@ static ssize_t receive(struct ty_connection *connection, char *buf, size_t len)
         /* What came before the fault goes its way first; then the library must ask again. */
         connection->receive_shut = true;
         shutdown(connection->fd, SHUT_RD);
-    } else if (!drained && out_len < len) {
+    } else if ((!drained && out_len < len) || connection->reader.phase == TY_READ_BODY ||
+               connection->reader.phase == TY_READ_CHUNK) {
         renotify(connection);
     }
     return (ssize_t)out_len;
@@ -348,6 +354,15 @@ static void condemn(struct ty_connection *connection, ty_connection_verdict verd
         shutdown(connection->fd, SHUT_RD);
 }
 
+/* Whether the client ended its side and left nothing unread. */
+static bool has_ended(int fd)
+{
+    struct pollfd check = {.fd = fd, .events = POLLRDHUP};
+    int unread = 0;
+
+    return poll(&check, 1, 0) == 1 && ioctl(fd, FIONREAD, &unread) == 0 && !unread;
+}
+
 static void tend_idle(struct ty_connection *connection, int64_t waited_ms)
 {
     struct ty_http_server *server = connection->server;
@@ -361,6 +376,9 @@ static void tend_idle(struct ty_connection *connection, int64_t waited_ms)
 
         if (drained_ms > DRAIN_GRACE_MS && ioctl(connection->fd, FIONREAD, &unread) == 0 && !unread)
             shutdown(connection->fd, SHUT_RDWR);
+    } else if (atomic_exchange_explicit(&connection->unchecked, false, memory_order_relaxed) &&
+               has_ended(connection->fd)) {
+        shutdown(connection->fd, SHUT_RD); /* an answer on its way is not harmed */
     }
 }
 
@@ -386,7 +404,7 @@ void ty_connection_tend(struct ty_connection *connection, int64_t now_ms)
     case TY_CONNECTION_BUSY:
         break;
     case TY_CONNECTION_OVER:
-        if (waited_ms > LINGER_MS)
+        if (waited_ms > TY_LINGER_MS)
             shutdown(connection->fd, SHUT_RDWR);
         break;
     }

@@ -47,13 +47,16 @@ struct ty_connection {
     unsigned pending;           /* messages given to the library and not completed */
     bool receive_shut; /* we shut the receiving side, so its end says nothing about the client */
     struct ty_wire_fault doom; /* the dispatcher wants the connection refused at the next receive */
+    bool answered_early;       /* a reply left before the body was read */
     uint64_t dropped;          /* bytes read and dropped since it was refused */
 
     /* shared with the tender */
     _Atomic ty_connection_phase phase;
     _Atomic ty_connection_verdict verdict;
-    _Atomic int64_t since_ms;   /* when the phase began */
-    _Atomic uint64_t received;  /* bytes of the body being read */
+    _Atomic int64_t since_ms;  /* when the phase began */
+    _Atomic uint64_t received; /* bytes of the body being read */
+    atomic_bool
+        unchecked; /* it became idle and nobody has looked yet whether the client is still there */
     _Atomic int64_t entered_ms; /* since when a handler runs on the HTTP thread; 0: none */
 };
 

@@ -84,8 +84,10 @@ static enum MHD_Result begin(struct ty_connection *connection, void **request_sl
         return MHD_NO;
     *request_slot = request;
     request->refusal = ty_judge_head(request);
-    if (request->refusal && !worth_reading(head))
+    if (request->refusal && !worth_reading(head)) {
+        connection->answered_early = true;
         return send_refusal(request);
+    }
     if (!request->refusal && request->match.route)
         ty_buf_init(&request->body, request->match.route->body_limit);
     return MHD_YES;

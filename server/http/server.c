@@ -129,6 +129,7 @@ static struct ty_http_server *allocate(const struct ty_http_options *options)
     server->random = options->random ? options->random : ty_random_system();
     server->heartbeat_ms = options->heartbeat_ms ? options->heartbeat_ms : 15 * 1000;
     init_sync(server);
+    ty_linger_init(&server->linger);
     fit_descriptors(server);
     server->reader_limits = (struct ty_reader_limits){
         .head_bytes = server->limits.header_bytes,
@@ -332,6 +333,7 @@ void ty_http_server_destroy(struct ty_http_server *server)
     ty_http_server_stop(server);
     for (size_t i = 0; i < server->listener_count; i++)
         close(server->listeners[i].fd);
+    ty_linger_done(&server->linger);
     ty_router_destroy(server->router);
     ty_map_destroy(server->addresses);
     pthread_mutex_destroy(&server->lock);

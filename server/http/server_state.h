@@ -3,6 +3,7 @@
 #define TRAINYARD_HTTP_SERVER_STATE_H
 
 #include "connection.h"
+#include "linger.h"
 #include "trainyard/base/map.h"
 #include "trainyard/http/server.h"
 
@@ -52,6 +53,7 @@ struct ty_http_server {
     struct ty_map *addresses;
 
     struct ty_tender tender;
+    struct ty_linger linger;
 
     atomic_bool draining;
     atomic_bool aborting; /* stop: streams break off */

@@ -1,4 +1,4 @@
-/* The detour of recv(2).
+/* The detours of recv(2) and sendfile(2).
  *
  * libmicrohttpd has no place for a filter between a socket and its parser, so the linker makes one:
  * this program is linked with --wrap=recv against the library's archive, and its calls of recv
@@ -9,6 +9,8 @@
  * The table is the one mutable global below `app`: recv has no argument that could carry it. */
 #include "connection.h"
 
+#include <errno.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 
 enum { DESCRIPTORS = 65536 };
@@ -16,6 +18,10 @@ enum { DESCRIPTORS = 65536 };
 static _Atomic(struct ty_connection *) by_descriptor[DESCRIPTORS];
 
 /* Names the linker makes. */
+ssize_t __real_sendfile64(int out, int in, off64_t *offset,
+                          size_t count); /* NOLINT(bugprone-reserved-identifier) */
+ssize_t __wrap_sendfile64(int out, int in, off64_t *offset,
+                          size_t count); /* NOLINT(bugprone-reserved-identifier) */
 ssize_t __real_recv(int fd, void *buf, size_t len,
                     int flags); /* NOLINT(bugprone-reserved-identifier) */
 ssize_t __wrap_recv(int fd, void *buf, size_t len,
@@ -54,4 +60,18 @@ ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
     if (!connection)
         return __real_recv(fd, buf, len, flags);
     return ty_connection_receive(connection, buf, len);
+}
+
+/* A file that became shorter than its answer promised has no more bytes to send: the library would
+ * wait for ever. Told that the descriptor is bad it breaks the connection, so that nobody takes the
+ * part for the whole. */
+ssize_t __wrap_sendfile64(int out, int in, off64_t *offset, size_t count)
+{
+    ssize_t sent = __real_sendfile64(out, in, offset, count);
+
+    if (sent == 0 && count > 0 && ty_socket_find(out)) {
+        errno = EBADF;
+        return -1;
+    }
+    return sent;
 }

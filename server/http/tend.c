@@ -176,6 +176,7 @@ static void *run(void *context)
         resume_all(&server->tender, woken);
         if (now_ms - ticked_ms >= TICK_MS) {
             tend_connections(server, now_ms);
+            ty_linger_tend(&server->linger, now_ms);
             ticked_ms = now_ms;
         }
         if (now_ms - polled_ms >= POLL_MS || server->heartbeat_ms < POLL_MS) {

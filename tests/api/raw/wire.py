@@ -35,8 +35,12 @@ class Answer:
 class Wire:
     """One connection."""
 
-    def __init__(self, port: int, timeout: float = 10.0, host: str = "127.0.0.1"):
-        self.socket = socket.create_connection((host, port), timeout=timeout)
+    def __init__(self, port: int, timeout: float = 10.0, receive_buffer: int = 0):
+        self.socket = socket.socket()
+        self.socket.settimeout(timeout)
+        if receive_buffer:  # before connecting, so that the window is small from the start
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.connect(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.pending = b""
 
@@ -150,7 +154,7 @@ def check_problem(answer: Answer, status: int, code: str | None = None) -> dict:
     """An error is a whole problem document (H1), whoever wrote it."""
     assert answer.status == status, (answer.status, answer.body)
     assert answer.get("Content-Type") == "application/problem+json"
-    assert answer.get("Request-Id", ).startswith("req_")
+    assert answer.get("Request-Id").startswith("req_")
     for name, value in SECURITY.items():
         assert answer.get(name) == value, name
     document = answer.json()
