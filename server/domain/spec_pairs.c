@@ -106,13 +106,20 @@ static bool valid_label_text(const char *text, bool empty_allowed)
 typedef void check_name(struct ty_spec_reader *reader, const char *name);
 typedef char *read_value(struct ty_spec_reader *reader, const json_t *value);
 
+/* What may stand in one kind of object. */
+struct pair_rules {
+    size_t max;
+    check_name *check;
+    read_value *read;
+};
+
 static int compare_pairs(const void *a, const void *b)
 {
     return strcmp(((const struct ty_pair *)a)->name, ((const struct ty_pair *)b)->name);
 }
 
-static void read_pairs(struct ty_spec_reader *reader, const json_t *object, size_t max,
-                       check_name *check, read_value *read, struct ty_pairs *pairs_out)
+static void read_pairs(struct ty_spec_reader *reader, const json_t *object,
+                       const struct pair_rules *rules, struct ty_pairs *pairs_out)
 {
     const char *name;
     json_t *value;
@@ -121,9 +128,9 @@ static void read_pairs(struct ty_spec_reader *reader, const json_t *object, size
         ty_spec_fault(reader, "wrong_type", "must be an object");
         return;
     }
-    if (json_object_size(object) > max) {
+    if (json_object_size(object) > rules->max) {
         ty_spec_fault(reader, "too_many", "has %zu members; at most %zu are allowed",
-                      json_object_size(object), max);
+                      json_object_size(object), rules->max);
         return;
     }
     pairs_out->items = ty_spec_alloc(reader, json_object_size(object), sizeof(*pairs_out->items));
@@ -134,8 +141,8 @@ static void read_pairs(struct ty_spec_reader *reader, const json_t *object, size
         size_t mark = ty_spec_enter(reader, name);
         struct ty_pair *pair = &pairs_out->items[pairs_out->count];
 
-        check(reader, name);
-        pair->value = read(reader, value);
+        rules->check(reader, name);
+        pair->value = rules->read(reader, value);
         pair->name = pair->value ? ty_spec_dup(reader, name) : NULL;
         if (pair->name)
             pairs_out->count++;
@@ -171,7 +178,9 @@ static char *read_label_value(struct ty_spec_reader *reader, const json_t *value
 void ty_spec_read_labels(struct ty_spec_reader *reader, const json_t *object,
                          struct ty_pairs *pairs_out)
 {
-    read_pairs(reader, object, LABELS_MAX, check_label_key, read_label_value, pairs_out);
+    static const struct pair_rules rules = {LABELS_MAX, check_label_key, read_label_value};
+
+    read_pairs(reader, object, &rules, pairs_out);
 }
 
 static void check_variable(struct ty_spec_reader *reader, const char *name)
@@ -193,7 +202,9 @@ static char *read_variable(struct ty_spec_reader *reader, const json_t *value)
 void ty_spec_read_env(struct ty_spec_reader *reader, const json_t *object,
                       struct ty_pairs *pairs_out)
 {
-    read_pairs(reader, object, ENV_MAX, check_variable, read_variable, pairs_out);
+    static const struct pair_rules rules = {ENV_MAX, check_variable, read_variable};
+
+    read_pairs(reader, object, &rules, pairs_out);
 }
 
 static void check_parameter(struct ty_spec_reader *reader, const char *name)
@@ -276,7 +287,9 @@ static void check_same_variable(struct ty_spec_reader *reader, const struct ty_p
 void ty_spec_read_parameters(struct ty_spec_reader *reader, const json_t *object,
                              struct ty_pairs *pairs_out)
 {
-    read_pairs(reader, object, PARAMETERS_MAX, check_parameter, read_parameter, pairs_out);
+    static const struct pair_rules rules = {PARAMETERS_MAX, check_parameter, read_parameter};
+
+    read_pairs(reader, object, &rules, pairs_out);
     check_same_variable(reader, pairs_out);
 }
 

@@ -127,17 +127,24 @@ static void read_resources(struct ty_spec_reader *reader, const struct shared *s
     ty_spec_leave(reader, mark);
 }
 
+/* A role, where it stands in the body and where it goes. */
+struct role_place {
+    const char *name;
+    const json_t *json; /* NULL = no override */
+    struct ty_spec_role *role;
+};
+
 static void read_role(struct ty_spec_reader *reader, const struct ty_spec_draft *draft,
-                      const struct shared *shared, const char *name, const json_t *json,
-                      struct ty_spec_role *role)
+                      const struct shared *shared, const struct role_place *place)
 {
     struct raw_role raw = {.image = draft->image};
-    size_t mark = ty_spec_enter(reader, name);
+    struct ty_spec_role *role = place->role;
+    size_t mark = ty_spec_enter(reader, place->name);
     char suffix[32];
 
-    snprintf(suffix, sizeof(suffix), "%s-volume", name);
-    if (json)
-        ty_spec_read_fields(reader, json, role_fields, 5, &raw);
+    snprintf(suffix, sizeof(suffix), "%s-volume", place->name);
+    if (place->json)
+        ty_spec_read_fields(reader, place->json, role_fields, 5, &raw);
     if (raw.image && raw.image != draft->image && !ty_image_reference_valid(raw.image))
         ty_spec_fault_in(reader, "image", "image_invalid", "is not an image reference");
     role->image = ty_spec_dup(reader, raw.image);
@@ -194,10 +201,12 @@ void ty_spec_read_roles(struct ty_spec_reader *reader, struct ty_spec_draft *dra
 {
     struct ty_job_spec *spec = &draft->spec;
     struct shared shared = {0};
+    const struct role_place master = {"master", draft->master, &spec->master};
+    const struct role_place worker = {"worker", draft->worker, &spec->worker};
 
     read_shared(reader, draft, &shared);
-    read_role(reader, draft, &shared, "master", draft->master, &spec->master);
-    read_role(reader, draft, &shared, "worker", draft->worker, &spec->worker);
+    read_role(reader, draft, &shared, &master);
+    read_role(reader, draft, &shared, &worker);
     read_shared_memory(reader, draft->shared_memory, spec);
     spec->master.replicas = 1;
     spec->worker.replicas = spec->replicas - 1;

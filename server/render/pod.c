@@ -8,32 +8,40 @@ enum { MASTER_PORT = 23456 };
 
 static const char gpu_resource[] = "nvidia.com/gpu";
 
-static void put_quantities(struct ty_tree *tree, json_t *quantities, const char *cpu,
-                           const char *memory, const char *storage, int32_t gpus)
+/* Requests or limits. */
+struct quantities {
+    const char *cpu;
+    const char *memory;
+    const char *storage;
+    int32_t gpus;
+};
+
+static void put_quantities(struct ty_tree *tree, json_t *object, const struct quantities *from)
 {
     char count[16];
 
-    if (cpu)
-        ty_tree_put_text(tree, quantities, "cpu", cpu);
-    if (memory)
-        ty_tree_put_text(tree, quantities, "memory", memory);
-    if (storage)
-        ty_tree_put_text(tree, quantities, "ephemeral-storage", storage);
-    snprintf(count, sizeof(count), "%d", gpus);
-    if (gpus > 0)
-        ty_tree_put_text(tree, quantities, gpu_resource, count);
+    if (from->cpu)
+        ty_tree_put_text(tree, object, "cpu", from->cpu);
+    if (from->memory)
+        ty_tree_put_text(tree, object, "memory", from->memory);
+    if (from->storage)
+        ty_tree_put_text(tree, object, "ephemeral-storage", from->storage);
+    snprintf(count, sizeof(count), "%d", from->gpus);
+    if (from->gpus > 0)
+        ty_tree_put_text(tree, object, gpu_resource, count);
 }
 
 /* GPUs from one number, so that request and limit are equal: unequal ones fail only at the pod. */
 static void render_resources(struct ty_tree *tree, const struct ty_resources *from,
                              json_t *container)
 {
+    const struct quantities requests = {from->cpu, from->memory, from->storage, from->gpus};
+    const struct quantities limits = {from->cpu_limit, from->memory_limit, from->storage_limit,
+                                      from->gpus};
     json_t *resources = ty_tree_put_object(tree, container, "resources");
 
-    put_quantities(tree, ty_tree_put_object(tree, resources, "requests"), from->cpu, from->memory,
-                   from->storage, from->gpus);
-    put_quantities(tree, ty_tree_put_object(tree, resources, "limits"), from->cpu_limit,
-                   from->memory_limit, from->storage_limit, from->gpus);
+    put_quantities(tree, ty_tree_put_object(tree, resources, "requests"), &requests);
+    put_quantities(tree, ty_tree_put_object(tree, resources, "limits"), &limits);
 }
 
 /* Named, because the operator keys the ports of its services by name. */

@@ -39,33 +39,36 @@ static bool all_read_only(const struct ty_render_input *input, const struct ty_s
     return true;
 }
 
-static void mount_claim(struct ty_tree *tree, const struct ty_render_input *input,
-                        const struct ty_spec_role *role, const struct ty_spec_volume *volume,
-                        json_t *volumes, json_t *mounts)
+/* The volume of a claim, made when it is first mounted. */
+static json_t *claim_volume(struct ty_tree *tree, const struct ty_render_input *input,
+                            const struct ty_spec_role *role, const char *claim, json_t *volumes)
 {
-    char claim[TY_CLAIM_NAME];
+    json_t *volume = find_volume(volumes, claim);
     char name[VOLUME_NAME];
 
-    ty_spec_volume_claim(volume, input->object_name, claim);
-    json_t *entry = find_volume(volumes, claim);
+    if (volume)
+        return volume;
+    snprintf(name, sizeof(name), "claim-%zu", json_array_size(volumes));
+    volume = ty_tree_append_object(tree, volumes);
+    ty_tree_put_text(tree, volume, "name", name);
+    json_t *source = ty_tree_put_object(tree, volume, "persistentVolumeClaim");
 
-    if (!entry) {
-        snprintf(name, sizeof(name), "claim-%zu", json_array_size(volumes));
-        entry = ty_tree_append_object(tree, volumes);
-        ty_tree_put_text(tree, entry, "name", name);
-        json_t *source = ty_tree_put_object(tree, entry, "persistentVolumeClaim");
+    ty_tree_put_text(tree, source, "claimName", claim);
+    if (all_read_only(input, role, claim))
+        ty_tree_put_bool(tree, source, "readOnly", true);
+    return volume;
+}
 
-        ty_tree_put_text(tree, source, "claimName", claim);
-        if (all_read_only(input, role, claim))
-            ty_tree_put_bool(tree, source, "readOnly", true);
-    }
+static void mount_claim(struct ty_tree *tree, const struct ty_spec_volume *from,
+                        const json_t *volume, json_t *mounts)
+{
     json_t *mount = ty_tree_append_object(tree, mounts);
 
-    ty_tree_put_text(tree, mount, "name", json_string_value(json_object_get(entry, "name")));
-    ty_tree_put_text(tree, mount, "mountPath", volume->mount_path);
-    if (volume->sub_path)
-        ty_tree_put_text(tree, mount, "subPath", volume->sub_path);
-    if (volume->read_only)
+    ty_tree_put_text(tree, mount, "name", json_string_value(json_object_get(volume, "name")));
+    ty_tree_put_text(tree, mount, "mountPath", from->mount_path);
+    if (from->sub_path)
+        ty_tree_put_text(tree, mount, "subPath", from->sub_path);
+    if (from->read_only)
         ty_tree_put_bool(tree, mount, "readOnly", true);
 }
 
@@ -121,8 +124,13 @@ static void mount_shared_memory(struct ty_tree *tree, const struct ty_spec_role 
 void ty_render_volumes(struct ty_tree *tree, const struct ty_render_input *input,
                        const struct ty_spec_role *role, json_t *volumes, json_t *mounts)
 {
-    for (size_t i = 0; i < role->volumes_count; i++)
-        mount_claim(tree, input, role, &role->volumes[i], volumes, mounts);
+    char claim[TY_CLAIM_NAME];
+
+    for (size_t i = 0; i < role->volumes_count; i++) {
+        ty_spec_volume_claim(&role->volumes[i], input->object_name, claim);
+        mount_claim(tree, &role->volumes[i], claim_volume(tree, input, role, claim, volumes),
+                    mounts);
+    }
     if (ty_render_has_files(input->spec))
         mount_files(tree, input, volumes, mounts);
     mount_shared_memory(tree, role, volumes, mounts);
