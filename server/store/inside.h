@@ -26,7 +26,8 @@ struct ty_writer {
     struct ty_writer_memory memory;
     struct ty_texts found_job;
     struct ty_texts found; /* of every other find */
-    bool wrote;            /* the running write has its savepoint open */
+    bool wrote;            /* the running write has changed something */
+    bool guarded;          /* each write of this group gets a savepoint of its own */
 };
 
 struct ty_reader {

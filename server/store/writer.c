@@ -33,7 +33,9 @@ ty_status ty_writer_begin(struct ty_writer *writer, struct ty_error *err)
 {
     if (writer->wrote)
         return TY_OK;
-    ty_status status = ty_conn_run(&writer->conn, TY_SQL_SAVEPOINT, "start a write", err);
+    ty_status status = TY_OK;
+    if (writer->guarded)
+        status = ty_conn_run(&writer->conn, TY_SQL_SAVEPOINT, "start a write", err);
     if (status == TY_OK)
         writer->wrote = true;
     return status;
@@ -46,6 +48,8 @@ static ty_status end_savepoint(struct ty_writer *writer, bool keep, struct ty_er
         return TY_OK;
     writer->wrote = false;
     ty_status status = TY_OK;
+    if (!writer->guarded)
+        return TY_OK;
     if (!keep)
         status = ty_conn_run(&writer->conn, TY_SQL_SAVEPOINT_BACK, "undo a write", err);
     if (status == TY_OK)
@@ -53,8 +57,10 @@ static ty_status end_savepoint(struct ty_writer *writer, bool keep, struct ty_er
     return status;
 }
 
-/* False when the whole transaction is lost. */
-static bool apply_one(struct ty_writer *writer, struct ty_write *write, struct ty_outcome *outcome)
+/* What became of the transaction. */
+typedef enum { GOES_ON, MUST_REPEAT, LOST } fate;
+
+static fate apply_one(struct ty_writer *writer, struct ty_write *write, struct ty_outcome *outcome)
 {
     struct ty_writer_memory before = writer->memory;
     outcome->err.status = TY_OK;
@@ -69,14 +75,16 @@ static bool apply_one(struct ty_writer *writer, struct ty_write *write, struct t
         writer->wrote = false;
         if (keep)
             outcome->status = ty_fail(&outcome->err, TY_UNAVAILABLE, "the write was rolled back");
-        return false;
+        return LOST;
     }
+    if (!keep && writer->wrote && !writer->guarded)
+        return MUST_REPEAT;
     struct ty_error err = {0};
     if (end_savepoint(writer, keep, &err) == TY_OK)
-        return true;
+        return GOES_ON;
     outcome->status = err.status;
     outcome->err = err;
-    return false;
+    return LOST;
 }
 
 static void roll_back(struct ty_writer *writer)
@@ -113,19 +121,42 @@ static void judge(struct ty_store *store, struct ty_error *err)
         *err = why;
 }
 
-static bool apply_all(struct ty_store *store, size_t count)
+static fate apply_all(struct ty_store *store, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (apply_one(&store->writer, store->items[i], &store->results[i]))
+        fate after = apply_one(&store->writer, store->items[i], &store->results[i]);
+        if (after == GOES_ON)
             continue;
+        if (after == MUST_REPEAT)
+            return after;
         struct ty_error err = store->results[i].err;
         roll_back(&store->writer);
         judge(store, &err);
         store->results[i].status = TY_OK; /* so that it gets the group's words too */
         fail_group(store, i + 1, count, &err);
-        return false;
+        return LOST;
     }
-    return true;
+    return GOES_ON;
+}
+
+/* One try at a group: BEGIN and all writes. On anything but GOES_ON the transaction is over. */
+static fate try_group(struct ty_store *store, size_t count, bool guarded)
+{
+    struct ty_writer *writer = &store->writer;
+    struct ty_writer_memory before = writer->memory;
+    struct ty_error err = {0};
+    writer->guarded = guarded;
+    if (ty_conn_run(&writer->conn, TY_SQL_BEGIN_WRITE, "start a transaction", &err) != TY_OK) {
+        judge(store, &err);
+        fail_group(store, 0, count, &err);
+        return LOST;
+    }
+    fate after = apply_all(store, count);
+    if (after == GOES_ON)
+        return after;
+    roll_back(writer);
+    writer->memory = before;
+    return after;
 }
 
 static void commit_group(struct ty_store *store, size_t count)
@@ -134,20 +165,18 @@ static void commit_group(struct ty_store *store, size_t count)
     struct ty_error err = {0};
     struct ty_writer_memory before = writer->memory;
     writer->conn.disk_rc = SQLITE_OK;
-    ty_status status = ty_health_check(&store->health, &err);
-    if (status == TY_OK) {
-        status = ty_conn_run(&writer->conn, TY_SQL_BEGIN_WRITE, "start a transaction", &err);
-        if (status != TY_OK)
-            judge(store, &err);
-    }
-    if (status != TY_OK) {
+    if (ty_health_check(&store->health, &err) != TY_OK) {
         fail_group(store, 0, count, &err);
         return;
     }
-    if (!apply_all(store, count)) {
-        writer->memory = before;
+    /* A single write is undone by the transaction itself. */
+    fate after = try_group(store, count, false);
+    if (after == MUST_REPEAT && count == 1)
         return;
-    }
+    if (after == MUST_REPEAT)
+        after = try_group(store, count, true);
+    if (after != GOES_ON)
+        return;
     if (ty_conn_run(&writer->conn, TY_SQL_COMMIT, "commit", &err) == TY_OK)
         return;
     roll_back(writer);

@@ -36,7 +36,9 @@ void ty_store_close(struct ty_store *store);
 
 /* One write. Embed it as the first member of a struct of your own that lives until `done` has been called. */
 struct ty_write {
-    /* Runs on the writer thread inside a savepoint: an error undoes this write alone. */
+    /* Runs on the writer thread inside the group's transaction: an error undoes this write alone. When another write
+     * of the group had to be undone it may run a second time, on the same data as the first: what the first run left
+     * in the write must not matter then. */
     ty_status (*apply)(struct ty_writer *writer, struct ty_write *write, struct ty_error *err);
     /* Runs on the writer thread once, after COMMIT (TY_OK), or with what went wrong. Must not block and must not call
      * ty_store_write_wait. */
