@@ -34,7 +34,7 @@ def find_program(variable: str, pattern: str) -> str:
         return os.environ[variable]
     found = sorted(ROOT.glob(f"build/*/{pattern}"), key=lambda path: path.stat().st_mtime)
     if not found:
-        pytest.skip(f"{pattern} is not built")
+        pytest.fail(f"{pattern} is not built")
     return str(found[-1])
 
 
@@ -213,11 +213,16 @@ def folder() -> Iterator[Path]:
     path.chmod(0o755)
     yield path
     end_all(path)
+    words = "".join(log.read_text() for log in path.glob("data/runs/*/supervisor.log"))
     shutil.rmtree(path, ignore_errors=True)
+    assert "Sanitizer" not in words and "runtime error" not in words, words
 
 
 def end_all(path: Path) -> None:
-    """Whatever a failed test left: by the pids its supervisors noted."""
+    """Whatever a failed test left: by the pids its supervisors noted. Those that are about to end may."""
+    deadline = time.monotonic() + 3
+    while processes_with(f"{path}/data/runs/") and time.monotonic() < deadline:
+        time.sleep(0.02)
     for status in path.glob("data/runs/*/status.jsonl"):
         for line in status.read_text().splitlines():
             item = json.loads(line)

@@ -81,7 +81,8 @@ static void stop_following(struct local *local, struct tracked *run)
     ty_buf_done(&run->partial);
 }
 
-/* The supervisor has ended. Where orphans fall to this process (as the first of a container) nobody else reaps it. */
+/* The supervisor has ended. Where orphans fall to this process (as the first of a container) nobody
+ * else reaps it. */
 static void let_supervisor_go(struct tracked *run)
 {
     if (run->pid_fd < 0)
@@ -620,11 +621,12 @@ ty_status ty_local_send(struct local *local, const struct local_command *command
                         struct ty_error *err)
 {
     struct local_command *copy = malloc(sizeof *copy);
-    if (!copy)
+    if (!copy) {
+        json_decref(command->plan);
         return ty_fail(err, TY_NO_MEMORY, "no memory for a command");
+    }
     *copy = *command;
     copy->next = NULL;
-    json_incref(copy->plan);
     pthread_mutex_lock(&local->lock);
     if (local->last_command)
         local->last_command->next = copy;

@@ -118,7 +118,7 @@ static ty_status write_run(struct local *local, const struct ty_run *run, json_t
     if (status == TY_OK)
         status = ty_run_folder_write(local, run->object_name, &made, err);
     if (status == TY_OK)
-        *plan_out = json_incref(made.plan);
+        *plan_out = ty_steal(&made.plan);
     ty_made_plan_done(&made);
     return status == TY_CONFLICT ? TY_OK : status; /* another caller was first: theirs is tracked */
 }
@@ -138,7 +138,7 @@ static ty_status apply(struct ty_executor *executor, const struct ty_run *run, s
         status = write_run(local, run, &plan, err);
     if (status != TY_OK)
         return status == TY_NOT_FOUND ? ty_wrap(err, "run %s", run->object_name) : status;
-    return send_named(local, COMMAND_TRACK, &ref, plan, err);
+    return send_named(local, COMMAND_TRACK, &ref, ty_steal(&plan), err);
 }
 
 static ty_status stop(struct ty_executor *executor, const struct ty_run_ref *run,
