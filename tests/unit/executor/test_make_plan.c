@@ -1,0 +1,302 @@
+#include "oom.h"
+#include "unit.h"
+
+#include "executor/local/make_plan.h"
+#include "executor/supervisor/plan.h"
+
+#include "trainyard/base/scope.h"
+#include "trainyard/base/str.h"
+
+#include <stdio.h>
+
+static const char *everywhere(const void *context, const char *image)
+{
+    (void)context;
+    return ty_str_equal(image, "missing") ? NULL : "/";
+}
+
+static const struct ty_plan_setting setting = {.data_folder = "/d",
+                                               .bwrap = "/usr/bin/bwrap",
+                                               .boot_id = "boot",
+                                               .backoff_base_ms = 10000,
+                                               .grace_ms = 30000,
+                                               .find_root = everywhere};
+
+/* The job around a container and a spec's members; %s = container, volumes, more members of the
+ * PyTorchJob's spec, of the Worker. */
+#define JOB                                                                                        \
+    "[{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\"},\"data\":{\"a.py\":\"print()\","       \
+    "\"LR\":\"0.1\"},"                                                                             \
+    "\"binaryData\":{\"b\":\"AAEC\"}},"                                                            \
+    "{\"kind\":\"PyTorchJob\",\"metadata\":{\"name\":\"job-x\"},\"spec\":{%"                       \
+    "s\"pytorchReplicaSpecs\":{"                                                                   \
+    "\"Master\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"pytorch\",\"image\":\"i\",%"  \
+    "s}],"                                                                                         \
+    "\"volumes\":[%s]}}}%s}}}]"
+
+struct parts {
+    const char *spec;
+    const char *container;
+    const char *volumes;
+    const char *worker;
+};
+
+static json_t *make_objects(const struct parts *parts)
+{
+    char *text = NULL;
+    assert_true(asprintf(&text, JOB, parts->spec ? parts->spec : "",
+                         parts->container ? parts->container : "\"command\":[\"true\"]",
+                         parts->volumes ? parts->volumes : "",
+                         parts->worker ? parts->worker : "") > 0);
+    json_error_t why;
+    json_t *objects = json_loads(text, 0, &why);
+    if (!objects)
+        fail_msg("%s in %s", why.text, text);
+    free(text);
+    return objects;
+}
+
+static ty_status make_plan(json_t *objects, struct ty_made_plan *out, struct ty_error *err)
+{
+    const struct ty_manifest manifest = {objects};
+    const struct ty_run run = {.job_id = "job_1",
+                               .namespace = "ns",
+                               .object_name = "job-x",
+                               .attempt = 2,
+                               .manifest = &manifest};
+    return ty_plan_make(&run, &setting, out, err);
+}
+
+static const char *env_of(const json_t *plan, size_t replica, const char *name)
+{
+    const json_t *env =
+        json_object_get(json_array_get(json_object_get(plan, "replicas"), replica), "env");
+    const char *found = NULL;
+    for (size_t i = 0; i < json_array_size(env); i++) {
+        const json_t *pair = json_array_get(env, i);
+        if (ty_str_equal(json_string_value(json_array_get(pair, 0)), name))
+            found = json_string_value(json_array_get(pair, 1));
+    }
+    return found;
+}
+
+static void the_operators_variables_are_exact(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *spec;
+        const char *worker;
+        size_t replica;
+        const char *variable;
+        const char *expected; /* NULL = absent */
+    } cases[] = {
+        {"alone",             NULL,                                                                         NULL,                              0, "WORLD_SIZE",           "1"                                },
+        {"alone",             NULL,                                                                         NULL,                              0, "MASTER_PORT",          "\001job-x:port\001"               },
+        {"alone",             NULL,                                                                         NULL,                              0, "PET_NPROC_PER_NODE",   "auto"                             },
+        {"alone",             NULL,                                                                         NULL,                              0, "PYTHONUNBUFFERED",     "1"                                },
+        {"alone",             NULL,                                                                         NULL,                              0, "CUDA_VISIBLE_DEVICES", ""                                 },
+        {"two workers",       "\"nprocPerNode\":\"4\",",                                                    ",\"Worker\":{\"replicas\":2,%T}", 2,
+         "WORLD_SIZE",                                                                                                                                                    "12"                               },
+        {"two workers",       "\"nprocPerNode\":\"4\",",                                                    ",\"Worker\":{\"replicas\":2,%T}", 2, "RANK",
+         "2"                                                                                                                                                                                                 },
+        {"two workers",       "\"nprocPerNode\":\"4\",",                                                    ",\"Worker\":{\"replicas\":2,%T}", 2,
+         "PET_NNODES",                                                                                                                                                    "3"                                },
+        {"gpu counts as one", "\"nprocPerNode\":\"gpu\",",                                                  ",\"Worker\":{%T}",                1, "WORLD_SIZE",
+         "2"                                                                                                                                                                                                 },
+        {"gpu counts as one", "\"nprocPerNode\":\"gpu\",",                                                  ",\"Worker\":{%T}",                1, "MASTER_ADDR",
+         "job-x-master-0"                                                                                                                                                                                    },
+        {"elastic",           "\"elasticPolicy\":{\"minReplicas\":1,\"maxReplicas\":3,\"maxRestarts\":5},",
+         ",\"Worker\":{%T}",                                                                                                                   0, "PET_NNODES",           "1:3"                              },
+        {"elastic",           "\"elasticPolicy\":{\"minReplicas\":1,\"maxReplicas\":3,\"maxRestarts\":5},",
+         ",\"Worker\":{%T}",                                                                                                                   0, "PET_MAX_RESTARTS",     "5"                                },
+        {"elastic",           "\"elasticPolicy\":{\"rdzvId\":\"7\"},",                                      ",\"Worker\":{%T}",                0,
+         "PET_RDZV_ENDPOINT",                                                                                                                                             "job-x-worker-0:\001job-x:port\001"},
+        {"elastic",
+         "\"elasticPolicy\":{\"rdzvConf\":[{\"key\":\"a\",\"value\":\"1\"},{\"key\":\"b\","
+         "\"value\":\"2\"}]},",                                                                             ",\"Worker\":{%T}",                0, "PET_RDZV_CONF",        "a=1,b=2"                          },
+        {"elastic",           "\"elasticPolicy\":{\"nProcPerNode\":2},",                                    ",\"Worker\":{%T}",                0,
+         "PET_NPROC_PER_NODE",                                                                                                                                            "2"                                },
+        {"not elastic",       NULL,                                                                         NULL,                              0, "PET_RDZV_ENDPOINT",    NULL                               },
+    };
+    (void)state;
+    static const char template[] =
+        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"pytorch\",\"command\":[\"true\"]}]}}";
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        char worker[512] = "";
+        const char *mark = cases[i].worker ? strstr(cases[i].worker, "%T") : NULL;
+        if (mark)
+            snprintf(worker, sizeof worker, "%.*s%s%s", (int)(mark - cases[i].worker),
+                     cases[i].worker, template, mark + 2);
+        ty_auto_json objects =
+            make_objects(&(struct parts){.spec = cases[i].spec, .worker = worker});
+        struct ty_made_plan made;
+        struct ty_error err;
+        assert_int_equal(make_plan(objects, &made, &err), TY_OK);
+        const char *value = env_of(made.plan, cases[i].replica, cases[i].variable);
+        if (!cases[i].expected)
+            assert_null(value);
+        else if (!value || strcmp(value, cases[i].expected) != 0)
+            fail_msg("%s: %s is %s", cases[i].name, cases[i].variable, value ? value : "absent");
+        ty_made_plan_done(&made);
+    }
+}
+
+static void what_can_never_run_here_is_refused(void **state)
+{
+    static const struct {
+        const char *name;
+        struct parts parts;
+    } cases[] = {
+        {"no command",               {.container = "\"args\":[\"x\"]"}                            },
+        {"a host path",
+         {.container =
+              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
+          .volumes = "{\"name\":\"v\",\"hostPath\":{\"path\":\"/etc\"}}"}                         },
+        {"no such volume",
+         {.container =
+              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"w\",\"mountPath\":\"/v\"}]"}     },
+        {"a mount at the root",
+         {.container =
+              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/\"}]",
+          .volumes = "{\"name\":\"v\",\"emptyDir\":{}}"}                                          },
+        {"a mount path that climbs",
+         {.container =
+              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/a/../b\"}]",
+          .volumes = "{\"name\":\"v\",\"emptyDir\":{}}"}                                          },
+        {"a sub path that climbs",
+         {.container = "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/"
+                       "a\",\"subPath\":\"../x\"}]",
+          .volumes = "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"p\"}}"}          },
+        {"a claim that climbs",
+         {.container =
+              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/a\"}]",
+          .volumes = "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"../p\"}}"}       },
+        {"a missing ConfigMap",
+         {.container = "\"command\":[\"t\"],\"envFrom\":[{\"configMapRef\":{\"name\":\"no\"}}]"}  },
+        {"a secret",
+         {.container = "\"command\":[\"t\"],\"env\":[{\"name\":\"S\",\"valueFrom\":{"
+                       "\"secretKeyRef\":{\"name\":\"s\","
+                       "\"key\":\"k\"}}}]"}                                                       },
+        {"too many GPUs",
+         {.container = "\"command\":[\"t\"],\"resources\":{\"limits\":{\"nvidia.com/gpu\":1000}}"}},
+        {"a bad quantity",
+         {.container = "\"command\":[\"t\"],\"resources\":{\"limits\":{\"memory\":\"lots\"}}"}    },
+        {"an unknown policy",        {.spec = "\"runPolicy\":{\"cleanPodPolicy\":\"Sometimes\"},"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        ty_auto_json objects = make_objects(&cases[i].parts);
+        struct ty_made_plan made = {.plan = NULL};
+        struct ty_error err;
+        ty_status status = make_plan(objects, &made, &err);
+        if (status != TY_REFUSED || made.plan)
+            fail_msg("%s: %s", cases[i].name, ty_status_name(status));
+        if (strstr(err.text, "/d/"))
+            fail_msg("%s shows a path of the machine: %s", cases[i].name, err.text);
+    }
+}
+
+static void the_plan_reads_back_with_everything_in_it(void **state)
+{
+    ty_auto_json objects = make_objects(&(struct parts){
+        .spec = "\"runPolicy\":{\"cleanPodPolicy\":\"All\",\"backoffLimit\":3,"
+                "\"activeDeadlineSeconds\":60},",
+        .container = "\"command\":[\"a\",\"$(LR)\"],\"args\":[\"$$x\"],\"workingDir\":\"/w\","
+                     "\"envFrom\":[{\"configMapRef\":{\"name\":\"c\"}}],"
+                     "\"resources\":{\"limits\":{\"memory\":\"64Mi\",\"cpu\":\"1500m\"}},"
+                     "\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/out/\",\"subPath\":\"s\"},"
+                     "{\"name\":\"code\",\"mountPath\":\"/code\"},{\"name\":\"m\",\"mountPath\":\"/"
+                     "dev/shm\"}]",
+        .volumes = "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data.v1\","
+                   "\"readOnly\":true}},"
+                   "{\"name\":\"code\",\"configMap\":{\"name\":\"c\",\"items\":[{\"key\":\"a.py\","
+                   "\"path\":\"d/t.py\"},"
+                   "{\"key\":\"b\",\"path\":\"b\"}]}},"
+                   "{\"name\":\"m\",\"emptyDir\":{\"medium\":\"Memory\",\"sizeLimit\":\"1Gi\"}}"});
+    struct ty_made_plan made;
+    struct ty_plan *plan;
+    struct ty_error err;
+    (void)state;
+    assert_int_equal(make_plan(objects, &made, &err), TY_OK);
+    assert_int_equal(ty_plan_parse(made.plan, &plan, &err), TY_OK);
+    assert_int_equal(plan->attempt, 2);
+    assert_int_equal(plan->rules.clean_pods, TY_OP_CLEAN_ALL);
+    assert_int_equal(plan->rules.backoff_limit, 3);
+    assert_int_equal(plan->rules.deadline_ms, 60000);
+    assert_int_equal(plan->rules.restart[TY_OP_MASTER], TY_OP_ON_FAILURE);
+    const struct ty_plan_replica *replica = &plan->replicas[0];
+    assert_string_equal(replica->argv[1], "0.1");
+    assert_string_equal(replica->argv[2], "$x");
+    assert_null(replica->argv[3]);
+    assert_int_equal(replica->memory_bytes, 64 << 20);
+    assert_int_equal(replica->cpu_millis, 1500);
+    assert_string_equal(replica->working_dir, "/w");
+    assert_int_equal(replica->mount_count, 3);
+    assert_string_equal(replica->mounts[0].target, "/code");
+    assert_true(replica->mounts[0].read_only);
+    assert_int_equal(replica->mounts[1].kind, TY_MOUNT_TMPFS);
+    assert_int_equal(replica->mounts[1].size_bytes, 1 << 30);
+    assert_string_equal(replica->mounts[2].target, "/out");
+    assert_string_equal(replica->mounts[2].source, "/d/volumes/ns/data.v1");
+    assert_string_equal(replica->mounts[2].sub_path, "s");
+    assert_true(replica->mounts[2].read_only);
+    assert_non_null(json_object_get(json_object_get(made.plan, "claims"), "data.v1"));
+    assert_int_equal(json_object_size(made.files), 2);
+    assert_non_null(json_object_get(made.files, "config/0-code/d/t.py"));
+    ty_plan_destroy(plan);
+    ty_made_plan_done(&made);
+}
+
+static void tokens_are_filled_everywhere(void **state)
+{
+    ty_auto_json objects = make_objects(
+        &(struct parts){.container = "\"command\":[\"--port=$(MASTER_PORT),$(MASTER_PORT)\"]"});
+    struct ty_made_plan made;
+    struct ty_plan *plan;
+    struct ty_error err;
+    (void)state;
+    assert_int_equal(make_plan(objects, &made, &err), TY_OK);
+    assert_int_equal(ty_plan_parse(made.plan, &plan, &err), TY_OK);
+    assert_int_equal(ty_plan_fill(plan, "port", "23456", &err), TY_OK);
+    assert_string_equal(plan->replicas[0].argv[0], "--port=23456,23456");
+    for (size_t i = 0; i < plan->replicas[0].env_count; i++)
+        assert_null(strstr(plan->replicas[0].env[i].value, ":port"));
+    ty_plan_destroy(plan);
+    ty_made_plan_done(&made);
+}
+
+static void make_once(void *context)
+{
+    struct ty_made_plan made;
+    struct ty_error err;
+    ty_status status = make_plan(context, &made, &err);
+    if (status == TY_OK)
+        ty_made_plan_done(&made);
+    else if (!ty_oom_failed())
+        fail_msg("%s", err.text);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    ty_auto_json objects = make_objects(&(struct parts){
+        .container = "\"command\":[\"a\"],\"env\":[{\"name\":\"A\",\"value\":\"$(RANK)\"}],"
+                     "\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}},"
+                     "\"volumeMounts\":[{\"name\":\"code\",\"mountPath\":\"/"
+                     "code\"},{\"name\":\"v\",\"mountPath\":\"/v\"}]",
+        .volumes = "{\"name\":\"code\",\"configMap\":{\"name\":\"c\"}},"
+                   "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"p\"}}"});
+    (void)state;
+    assert_true(ty_oom_sweep(make_once, objects) > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_operators_variables_are_exact),
+        cmocka_unit_test(what_can_never_run_here_is_refused),
+        cmocka_unit_test(the_plan_reads_back_with_everything_in_it),
+        cmocka_unit_test(tokens_are_filled_everywhere),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
