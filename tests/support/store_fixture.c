@@ -4,15 +4,11 @@
 #include "trainyard/base/str.h"
 #include "trainyard/store/tenants.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static int64_t test_wall(void *context)
 {
