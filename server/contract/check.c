@@ -212,11 +212,41 @@ static bool check_length(struct ty_check *check, const struct ty_schema *schema,
     return true;
 }
 
+/* RFC 4648 4: the alphabet, padding to whole groups of four, no loose bits. */
+static bool is_base64(const char *text, size_t len)
+{
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t digits = strspn(text, alphabet);
+    size_t padding = len - digits;
+    size_t last;
+
+    if (len % 4 != 0 || padding > 2)
+        return false;
+    if (padding == 0)
+        return true;
+    last = (size_t)(strchr(alphabet, text[digits - 1]) - alphabet);
+    return text[digits] == '=' && text[len - 1] == '=' && last % (padding == 2 ? 16 : 4) == 0;
+}
+
+static bool check_format(struct ty_check *check, const struct ty_schema *schema,
+                         const struct ty_value *value, const struct ty_place *place)
+{
+    int64_t time;
+
+    if (schema->format == FORMAT_DATE_TIME && ty_time_parse(value->text, &time) != TY_OK)
+        return ty_check_fail(check, place, "bad_format",
+                             "must be a time such as 2026-01-02T03:04:05Z");
+    if (schema->format == FORMAT_BASE64 && !is_base64(value->text, value->len))
+        return ty_check_fail(check, place, "bad_format",
+                             "must be base64 (RFC 4648 section 4, with padding)");
+    return true;
+}
+
 static bool check_string(struct ty_check *check, const struct ty_schema *schema,
                          const struct ty_value *value, const struct ty_place *place)
 {
     bool matches = true;
-    int64_t time;
 
     if (!check_length(check, schema, value, place))
         return false;
@@ -226,10 +256,7 @@ static bool check_string(struct ty_check *check, const struct ty_schema *schema,
     if (!matches)
         return ty_check_fail(check, place, "pattern", "%s",
                              schema->explain ? schema->explain : "is not of the form needed here");
-    if (schema->is_date_time && ty_time_parse(value->text, &time) != TY_OK)
-        return ty_check_fail(check, place, "bad_format",
-                             "must be a time such as 2026-01-02T03:04:05Z");
-    return true;
+    return check_format(check, schema, value, place);
 }
 
 /* --- numbers --- */
@@ -297,11 +324,15 @@ static bool check_array(struct ty_check *check, const struct ty_schema *schema, 
         good =
             ty_check_fail(check, place, "too_few_items", "has %zu items; at least %zu are needed",
                           size, schema->min_items.value);
-    for (size_t i = 0; schema->items && i < size && (good || check->faults); i++) {
+    for (size_t i = 0; i < size && (good || check->faults); i++) {
         struct ty_place at = {.parent = place, .index = i};
         struct ty_value item = ty_value_of(json_array_get(array, i));
+        const struct ty_schema *rule =
+            i < schema->first.count ? schema->first.items[i] : schema->items;
 
-        good &= ty_check_value(check, schema->items, &item, &at);
+        if (!rule)
+            break;
+        good &= ty_check_value(check, rule, &item, &at);
     }
     if (schema->unique && good)
         good = check_unique(check, array, place);

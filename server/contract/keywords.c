@@ -142,9 +142,16 @@ static ty_status types(struct ty_keyword_context *context, void *member, struct 
 
 static ty_status format(struct ty_keyword_context *context, void *member, struct ty_error *err)
 {
-    if (!json_is_string(context->value))
+    const char *name = json_string_value(context->value);
+
+    if (!name)
         return ty_compiler_fail(context->place, err, "must be a string");
-    *(bool *)member = ty_str_equal(json_string_value(context->value), "date-time");
+    if (ty_str_equal(name, "date-time"))
+        *(ty_schema_format *)member = FORMAT_DATE_TIME;
+    else if (ty_str_equal(name, "byte"))
+        *(ty_schema_format *)member = FORMAT_BASE64;
+    else if (!ty_str_equal(name, "uri-reference")) /* answers only, so not checked */
+        return ty_compiler_fail(context->place, err, "a format we do not know");
     return TY_OK;
 }
 
@@ -280,44 +287,45 @@ static ty_status reference(struct ty_keyword_context *context, void *member, str
 #define MEMBER(name) offsetof(struct ty_schema, name)
 
 static const struct ty_keyword keywords[] = {
-    {"$ref",                 reference,  MEMBER(reference)   },
-    {"additionalProperties", subschema,  MEMBER(additional)  },
-    {"allOf",                subschemas, MEMBER(all_of)      },
-    {"anyOf",                subschemas, MEMBER(any_of)      },
-    {"const",                any_value,  MEMBER(constant)    },
-    {"contentMediaType",     annotation, 0                   },
-    {"default",              any_value,  MEMBER(initial)     },
-    {"deprecated",           annotation, 0                   },
-    {"description",          annotation, 0                   },
-    {"else",                 subschema,  MEMBER(otherwise)   },
-    {"enum",                 values,     MEMBER(enumeration) },
-    {"examples",             annotation, 0                   },
-    {"exclusiveMaximum",     bound,      MEMBER(below)       },
-    {"exclusiveMinimum",     bound,      MEMBER(above)       },
-    {"format",               format,     MEMBER(is_date_time)},
-    {"if",                   subschema,  MEMBER(condition)   },
-    {"items",                subschema,  MEMBER(items)       },
-    {"maxItems",             count,      MEMBER(max_items)   },
-    {"maxLength",            count,      MEMBER(max_length)  },
-    {"maxProperties",        count,      MEMBER(max_members) },
-    {"maximum",              bound,      MEMBER(maximum)     },
-    {"minItems",             count,      MEMBER(min_items)   },
-    {"minLength",            count,      MEMBER(min_length)  },
-    {"minProperties",        count,      MEMBER(min_members) },
-    {"minimum",              bound,      MEMBER(minimum)     },
-    {"multipleOf",           positive,   MEMBER(multiple)    },
-    {"not",                  subschema,  MEMBER(negated)     },
-    {"oneOf",                subschemas, MEMBER(one_of)      },
-    {"pattern",              pattern,    MEMBER(pattern)     },
-    {"properties",           properties, 0                   },
-    {"propertyNames",        subschema,  MEMBER(names)       },
-    {"required",             names,      0                   },
-    {"then",                 subschema,  MEMBER(then)        },
-    {"title",                annotation, 0                   },
-    {"type",                 types,      MEMBER(types)       },
-    {"uniqueItems",          boolean,    MEMBER(unique)      },
-    {"x-explain",            sentence,   MEMBER(explain)     },
-    {"x-extensible-enum",    annotation, 0                   },
+    {"$ref",                 reference,  MEMBER(reference)  },
+    {"additionalProperties", subschema,  MEMBER(additional) },
+    {"allOf",                subschemas, MEMBER(all_of)     },
+    {"anyOf",                subschemas, MEMBER(any_of)     },
+    {"const",                any_value,  MEMBER(constant)   },
+    {"contentMediaType",     annotation, 0                  },
+    {"default",              any_value,  MEMBER(initial)    },
+    {"deprecated",           annotation, 0                  },
+    {"description",          annotation, 0                  },
+    {"else",                 subschema,  MEMBER(otherwise)  },
+    {"enum",                 values,     MEMBER(enumeration)},
+    {"examples",             annotation, 0                  },
+    {"exclusiveMaximum",     bound,      MEMBER(below)      },
+    {"exclusiveMinimum",     bound,      MEMBER(above)      },
+    {"format",               format,     MEMBER(format)     },
+    {"if",                   subschema,  MEMBER(condition)  },
+    {"items",                subschema,  MEMBER(items)      },
+    {"maxItems",             count,      MEMBER(max_items)  },
+    {"maxLength",            count,      MEMBER(max_length) },
+    {"maxProperties",        count,      MEMBER(max_members)},
+    {"maximum",              bound,      MEMBER(maximum)    },
+    {"minItems",             count,      MEMBER(min_items)  },
+    {"minLength",            count,      MEMBER(min_length) },
+    {"minProperties",        count,      MEMBER(min_members)},
+    {"minimum",              bound,      MEMBER(minimum)    },
+    {"multipleOf",           positive,   MEMBER(multiple)   },
+    {"not",                  subschema,  MEMBER(negated)    },
+    {"oneOf",                subschemas, MEMBER(one_of)     },
+    {"pattern",              pattern,    MEMBER(pattern)    },
+    {"prefixItems",          subschemas, MEMBER(first)      },
+    {"properties",           properties, 0                  },
+    {"propertyNames",        subschema,  MEMBER(names)      },
+    {"required",             names,      0                  },
+    {"then",                 subschema,  MEMBER(then)       },
+    {"title",                annotation, 0                  },
+    {"type",                 types,      MEMBER(types)      },
+    {"uniqueItems",          boolean,    MEMBER(unique)     },
+    {"x-explain",            sentence,   MEMBER(explain)    },
+    {"x-extensible-enum",    annotation, 0                  },
 };
 
 static int compare_keyword(const void *name, const void *row)

@@ -24,9 +24,9 @@ static ty_status read_place(const json_t *json, const struct ty_place *place,
 
 static bool is_date_time(const struct ty_schema *schema)
 {
-    for (int hops = 0; !schema->is_date_time && schema->reference && hops < 16; hops++)
+    for (int hops = 0; !schema->format && schema->reference && hops < 16; hops++)
         schema = schema->reference;
-    return schema->is_date_time;
+    return schema->format == FORMAT_DATE_TIME;
 }
 
 /* A list is sent as name=a&name=b (style form, explode true, which are the defaults of a query). */

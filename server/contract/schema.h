@@ -25,6 +25,8 @@ enum {
 
 struct ty_schema;
 
+typedef enum { FORMAT_NONE, FORMAT_DATE_TIME, FORMAT_BASE64 } ty_schema_format;
+
 struct ty_bound {
     bool given;
     bool integral; /* `integer` holds it exactly */
@@ -50,7 +52,7 @@ struct ty_property {
 struct ty_schema {
     bool never;     /* the schema `false` */
     uint32_t types; /* 0: any */
-    bool is_date_time;
+    ty_schema_format format;
     bool unique;
     const char *explain; /* x-explain, one line; NULL without */
     const json_t *constant;
@@ -63,8 +65,9 @@ struct ty_schema {
     struct ty_count min_members, max_members;
     struct ty_bound minimum, maximum, above, below; /* above, below: exclusive */
     json_int_t multiple;                            /* 0: any */
-    const struct ty_schema *items;
-    struct ty_property *properties; /* sorted by name */
+    struct ty_schema_list first;                    /* prefixItems */
+    const struct ty_schema *items;                  /* after them */
+    struct ty_property *properties;                 /* sorted by name */
     size_t property_count;
     const char **required;
     size_t required_count;

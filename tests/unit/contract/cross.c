@@ -1,6 +1,7 @@
-/* Reads lines {"schema": …, "instances": […]} and answers one line a line: "valid" flags as 0 and
- * 1, or "!" and why the schema was refused. With a schema of the form {"name": "JobSpec"} instead,
- * the instances are held against that one of the embedded contract. For cross.py. */
+/* Reads lines {"schema": …, "instances": […]} and answers one line for each: 0 and 1 for every
+ * instance, or "!" and why the 1, or "!" and why the schema was refused. With a schema of the form
+ * {"name": "JobSpec"} instead, the instances are held against that one of the embedded contract.
+ * For cross.py. */
 #include "trainyard/base/buf.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/contract/contract.h"

@@ -76,6 +76,7 @@ KEYWORDS = [
     lambda r, d: {"exclusiveMaximum": r.choice(NUMBERS)},
     lambda r, d: {"type": "integer", "multipleOf": r.choice([1, 2, 5])},
     lambda r, d: {"items": sub(r, d)},
+    lambda r, d: {"prefixItems": subs(r, d), "items": sub(r, d)},
     lambda r, d: {"minItems": r.randrange(3)},
     lambda r, d: {"maxItems": r.randrange(4)},
     lambda r, d: {"uniqueItems": True, "maxItems": 9},

@@ -5,44 +5,47 @@
 
 static void a_schema_that_cannot_be_compiled_is_refused_with_its_pointer(void **state)
 {
+    /* clang-format off */
     static const struct {
         const char *schema;
         const char *text; /* a piece of the error */
     } cases[] = {
         {"{\"properties\": {\"a/b\": {\"minlength\": 1}}}",
-         "/properties/a~1b/minlength: a keyword we do not know"                                            },
+         "/properties/a~1b/minlength: a keyword we do not know"},
         {"{\"items\": {\"patternProperties\": {}}}",
-         "/items/patternProperties: a keyword we do not know"                                              },
-        {"{\"anyOf\": [{}, {\"x-else\": 1}]}",              "/anyOf/1/x-else: a keyword we do not know"    },
-        {"{\"$ref\": \"#/components/schemas/None\"}",       "#/components/schemas/None leads nowhere"      },
-        {"{\"$ref\": \"other.json#/a\"}",                   "other.json#/a leads nowhere"                  },
+         "/items/patternProperties: a keyword we do not know"},
+        {"{\"anyOf\": [{}, {\"x-else\": 1}]}", "/anyOf/1/x-else: a keyword we do not know"},
+        {"{\"$ref\": \"#/components/schemas/None\"}", "#/components/schemas/None leads nowhere"},
+        {"{\"$ref\": \"other.json#/a\"}", "other.json#/a leads nowhere"},
         {"{\"$ref\": \"#/components/schemas/Bad\"}",
-         "#/components/schemas/Bad: /typ: a keyword we do not know"                                        },
-        {"{\"$ref\": 1}",                                   "/$ref: must be a string"                      },
-        {"{\"type\": \"text\"}",                            "/type: must be a type or a list of types"     },
-        {"{\"type\": []}",                                  "/type: must be a type or a list of types"     },
-        {"{\"type\": [\"string\", 1]}",                     "/type: must be a type or a list of types"     },
-        {"{\"minLength\": -1}",                             "/minLength: must be an integer of at least 0" },
-        {"{\"maxItems\": 1.5}",                             "/maxItems: must be an integer of at least 0"  },
-        {"{\"minimum\": \"1\"}",                            "/minimum: must be a number"                   },
-        {"{\"enum\": []}",                                  "/enum: must be an array that is not empty"    },
-        {"{\"anyOf\": []}",                                 "/anyOf: must be an array that is not empty"   },
-        {"{\"required\": [1]}",                             "/required: must hold strings"                 },
-        {"{\"required\": \"a\"}",                           "/required: must be an array"                  },
-        {"{\"properties\": []}",                            "/properties: must be an object"               },
+         "#/components/schemas/Bad: /typ: a keyword we do not know"},
+        {"{\"$ref\": 1}", "/$ref: must be a string"},
+        {"{\"type\": \"text\"}", "/type: must be a type or a list of types"},
+        {"{\"type\": []}", "/type: must be a type or a list of types"},
+        {"{\"type\": [\"string\", 1]}", "/type: must be a type or a list of types"},
+        {"{\"minLength\": -1}", "/minLength: must be an integer of at least 0"},
+        {"{\"maxItems\": 1.5}", "/maxItems: must be an integer of at least 0"},
+        {"{\"minimum\": \"1\"}", "/minimum: must be a number"},
+        {"{\"enum\": []}", "/enum: must be an array that is not empty"},
+        {"{\"anyOf\": []}", "/anyOf: must be an array that is not empty"},
+        {"{\"required\": [1]}", "/required: must hold strings"},
+        {"{\"required\": \"a\"}", "/required: must be an array"},
+        {"{\"properties\": []}", "/properties: must be an object"},
         {"{\"pattern\": \"\\\\d\"}",
-         "/pattern: pattern, byte 0: only \\xHH and escaped punctuation are portable"                      },
-        {"{\"pattern\": \"(\"}",                            "/pattern: pattern, byte 1:"                   },
-        {"{\"uniqueItems\": true}",                         "uniqueItems needs maxItems"                   },
-        {"{\"uniqueItems\": 1}",                            "/uniqueItems: must be true or false"          },
-        {"{\"type\": \"number\", \"multipleOf\": 2}",       "multipleOf is for integers only"              },
-        {"{\"multipleOf\": 0}",                             "/multipleOf: must be an integer of at least 1"},
-        {"{\"then\": {}}",                                  "then and else need an if"                     },
-        {"{\"x-explain\": 1}",                              "/x-explain: must be a string"                 },
-        {"{\"format\": 1}",                                 "/format: must be a string"                    },
-        {"{\"items\": 5}",                                  "/items: must be a schema"                     },
-        {"[]",                                              "must be a schema"                             },
+         "/pattern: pattern, byte 0: only \\xHH and escaped punctuation are portable"},
+        {"{\"pattern\": \"(\"}", "/pattern: pattern, byte 1:"},
+        {"{\"uniqueItems\": true}", "uniqueItems needs maxItems"},
+        {"{\"uniqueItems\": 1}", "/uniqueItems: must be true or false"},
+        {"{\"type\": \"number\", \"multipleOf\": 2}", "multipleOf is for integers only"},
+        {"{\"multipleOf\": 0}", "/multipleOf: must be an integer of at least 1"},
+        {"{\"then\": {}}", "then and else need an if"},
+        {"{\"x-explain\": 1}", "/x-explain: must be a string"},
+        {"{\"format\": 1}", "/format: must be a string"},
+        {"{\"format\": \"uuid\"}", "/format: a format we do not know"},
+        {"{\"items\": 5}", "/items: must be a schema"},
+        {"[]", "must be a schema"},
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
@@ -73,35 +76,37 @@ static ty_status get_with(const char *members, struct ty_contract **contract_out
 
 static void an_operation_that_contradicts_itself_is_refused(void **state)
 {
+    /* clang-format off */
     static const struct {
         const char *members;
         const char *text;
     } cases[] = {
-        {", \"x-scope\": \"a\"",                                                                 "security and x-scope must name one scope"},
-        {", \"security\": [{\"bearer\": [\"a\"]}]",                                              "security and x-scope must name one scope"},
-        {", \"x-scope\": \"a\", \"security\": [{\"bearer\": [\"b\"]}]",                          "must name one scope"                     },
-        {", \"security\": [{\"other\": []}]",                                                    "security must be empty or ask for bearer"},
-        {", \"x-body-limit\": 5",                                                                "a body and x-body-limit go together"     },
+        {", \"x-scope\": \"a\"", "security and x-scope must name one scope"},
+        {", \"security\": [{\"bearer\": [\"a\"]}]", "security and x-scope must name one scope"},
+        {", \"x-scope\": \"a\", \"security\": [{\"bearer\": [\"b\"]}]", "must name one scope"},
+        {", \"security\": [{\"other\": []}]", "security must be empty or ask for bearer"},
+        {", \"x-body-limit\": 5", "a body and x-body-limit go together"},
         {", \"requestBody\": {\"content\": {\"a/b\": {\"schema\": {}}}}",
-         "a body and x-body-limit go together"                                                                                             },
-        {", \"x-body-limit\": 5, \"requestBody\": {\"content\": {\"a/b\": {}}}",                 "needs a schema"                          },
-        {", \"parameters\": [{\"name\": \"a\"}]",                                                "a parameter needs name and in"           },
+         "a body and x-body-limit go together"},
+        {", \"x-body-limit\": 5, \"requestBody\": {\"content\": {\"a/b\": {}}}", "needs a schema"},
+        {", \"parameters\": [{\"name\": \"a\"}]", "a parameter needs name and in"},
         {", \"parameters\": [{\"name\": \"a\", \"in\": \"cookie\"}]",
-         "parameters in cookie are not known"                                                                                              },
+         "parameters in cookie are not known"},
         {", \"parameters\": [{\"name\": \"a\", \"in\": \"query\", \"schema\": {\"type\": "
-         "\"object\"}}]",                                                               "must be of one simple type or a list"    },
+         "\"object\"}}]", "must be of one simple type or a list"},
         {", \"parameters\": [{\"name\": \"a\", \"in\": \"query\", \"schema\": {\"type\": "
-         "[\"integer\", \"string\"]}}]",                                                "must be of one simple type or a list"    },
+         "[\"integer\", \"string\"]}}]", "must be of one simple type or a list"},
         {", \"parameters\": [{\"name\": \"a\", \"in\": \"header\", \"schema\": {\"type\": "
-         "\"array\"}}]",                                                                "lists are exploded query forms"          },
+         "\"array\"}}]", "lists are exploded query forms"},
         {", \"parameters\": [{\"name\": \"a\", \"in\": \"query\", \"explode\": false, \"schema\": "
-         "{\"type\": \"array\"}}]",                                                     "lists are exploded query forms"          },
+         "{\"type\": \"array\"}}]", "lists are exploded query forms"},
         {", \"parameters\": [{\"name\": \"a\", \"in\": \"query\", \"schema\": {\"type\": "
-         "\"array\", \"items\": {}}}]",                                                 "a list has items and maxItems"           },
+         "\"array\", \"items\": {}}}]", "a list has items and maxItems"},
         {", \"parameters\": [{\"name\": \"a\", \"in\": \"query\", \"x-split-commas\": true, "
          "\"schema\":"
-         "{\"type\": \"array\", \"maxItems\": 3, \"items\": {\"type\": \"string\"}}}]", "only an enum can be split at commas"     },
+         "{\"type\": \"array\", \"maxItems\": 3, \"items\": {\"type\": \"string\"}}}]", "only an enum can be split at commas"},
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {

@@ -28,39 +28,41 @@ static const char schema[] =
     " },"
     " \"not\": {\"required\": [\"a\", \"b\"]}}";
 
+/* clang-format off */
 static const struct {
     const char *body;
     const char *faults;
 } cases[] = {
-    {"{}",                                                                                "/name required, /size required"     },
-    {"[]",                                                                                " wrong_type"                        },
-    {"{\"name\": \"a\", \"size\": 0}",                                                    "/name too_short, /size out_of_range"},
-    {"{\"name\": \"abcdef\", \"size\": 10}",                                              "/name too_long, /size out_of_range" },
-    {"{\"name\": \"aB\", \"size\": 1.0}",                                                 "/name pattern, /size wrong_type"    },
-    {"{\"name\": 1, \"size\": \"1\"}",                                                    "/name wrong_type, /size wrong_type" },
-    {"{\"name\": \"ab\", \"size\": 1, \"mode\": \"On\"}",                                 "/mode not_in_enum"                  },
-    {"{\"name\": \"ab\", \"size\": 1, \"list\": []}",                                     "/list too_few_items"                },
+    {"{}", "/name required, /size required"},
+    {"[]", " wrong_type"},
+    {"{\"name\": \"a\", \"size\": 0}", "/name too_short, /size out_of_range"},
+    {"{\"name\": \"abcdef\", \"size\": 10}", "/name too_long, /size out_of_range"},
+    {"{\"name\": \"aB\", \"size\": 1.0}", "/name pattern, /size wrong_type"},
+    {"{\"name\": 1, \"size\": \"1\"}", "/name wrong_type, /size wrong_type"},
+    {"{\"name\": \"ab\", \"size\": 1, \"mode\": \"On\"}", "/mode not_in_enum"},
+    {"{\"name\": \"ab\", \"size\": 1, \"list\": []}", "/list too_few_items"},
     {"{\"name\": \"ab\", \"size\": 1, \"list\": [\"a\", 1, null]}",
-     "/list/1 wrong_type, /list/2 wrong_type"                                                                                  },
-    {"{\"name\": \"ab\", \"size\": 1, \"list\": [\"a\", \"b\", \"a\"]}",                  "/list/2 not_unique"                 },
-    {"{\"name\": \"ab\", \"size\": 1, \"list\": [1, 2, 3, 4]}",                           "/list too_many_items"               },
+     "/list/1 wrong_type, /list/2 wrong_type"},
+    {"{\"name\": \"ab\", \"size\": 1, \"list\": [\"a\", \"b\", \"a\"]}", "/list/2 not_unique"},
+    {"{\"name\": \"ab\", \"size\": 1, \"list\": [1, 2, 3, 4]}", "/list too_many_items"},
     {"{\"name\": \"ab\", \"size\": 1, \"map\": {\"a/b~\": 1, \"OK\": 2}}",
-     "/map/a~1b~0 bad_name, /map/OK wrong_type"                                                                                },
+     "/map/a~1b~0 bad_name, /map/OK wrong_type"},
     {"{\"name\": \"ab\", \"size\": 1, \"map\": {\"A\": \"\", \"B\": \"\", \"C\": \"\"}}",
-     "/map too_many_members"                                                                                                   },
-    {"{\"name\": \"ab\", \"size\": 1, \"tiemout_seconds\": 1}",                           "/tiemout_seconds unknown_member"    },
- /* the branch that was meant tells its faults */
-    {"{\"name\": \"ab\", \"size\": 1, \"claim\": \"long\"}",                              "/claim too_long"                    },
-    {"{\"name\": \"ab\", \"size\": 1, \"claim\": {}}",                                    "/claim/claim required"              },
+     "/map too_many_members"},
+    {"{\"name\": \"ab\", \"size\": 1, \"tiemout_seconds\": 1}", "/tiemout_seconds unknown_member"},
+    /* the branch that was meant tells its faults */
+    {"{\"name\": \"ab\", \"size\": 1, \"claim\": \"long\"}", "/claim too_long"},
+    {"{\"name\": \"ab\", \"size\": 1, \"claim\": {}}", "/claim/claim required"},
     {"{\"name\": \"ab\", \"size\": 1, \"claim\": {\"claim\": 1, \"x\": 2}}",
-     "/claim/claim wrong_type, /claim/x unknown_member"                                                                        },
-    {"{\"name\": \"ab\", \"size\": 1, \"claim\": 5}",                                     "/claim wrong_type"                  },
-    {"{\"name\": \"ab\", \"size\": 1, \"label\": \"long\"}",                              "/label too_long"                    },
-    {"{\"name\": \"ab\", \"size\": 1, \"a\": 1, \"b\": 1}",                               " not_allowed"                       },
-    {"{\"name\": \"ab\", \"size\": 1, \"never\": 1}",                                     "/never not_allowed"                 },
-    {"{\"name\": \"ab\", \"size\": 1, \"path\": \"/etc/x\"}",                             "/path not_allowed"                  },
-    {"{\"name\": \"ab\", \"size\": 1}",                                                   ""                                   },
+     "/claim/claim wrong_type, /claim/x unknown_member"},
+    {"{\"name\": \"ab\", \"size\": 1, \"claim\": 5}", "/claim wrong_type"},
+    {"{\"name\": \"ab\", \"size\": 1, \"label\": \"long\"}", "/label too_long"},
+    {"{\"name\": \"ab\", \"size\": 1, \"a\": 1, \"b\": 1}", " not_allowed"},
+    {"{\"name\": \"ab\", \"size\": 1, \"never\": 1}", "/never not_allowed"},
+    {"{\"name\": \"ab\", \"size\": 1, \"path\": \"/etc/x\"}", "/path not_allowed"},
+    {"{\"name\": \"ab\", \"size\": 1}", ""},
 };
+/* clang-format on */
 
 static void all_faults_of_a_body_are_found_at_once_with_their_pointers(void **state)
 {
@@ -101,24 +103,26 @@ static void check_detail(const struct ty_contract *contract, const char *body, c
 
 static void details_say_what_would_be_right(void **state)
 {
+    /* clang-format off */
     static const struct {
         const char *body;
         const char *detail;
     } details[] = {
-        {"{\"name\": \"abcdef\", \"size\": 1}",                     "has 6 characters; at most 5 are allowed"},
-        {"{\"name\": \"aB\", \"size\": 1}",                         "must be lower-case letters"             },
+        {"{\"name\": \"abcdef\", \"size\": 1}", "has 6 characters; at most 5 are allowed"},
+        {"{\"name\": \"aB\", \"size\": 1}", "must be lower-case letters"},
         {"{\"name\": \"ab\", \"size\": 1e0}",
-         "must be an integer written without fraction or exponent"                                           },
-        {"{\"name\": \"ab\", \"size\": 0}",                         "must be at least 1"                     },
-        {"{\"name\": \"ab\", \"size\": 1, \"mode\": 1}",            "must be one of on, off"                 },
-        {"{\"name\": \"ab\", \"size\": 1, \"claim\": 5}",           "must be an object or a string"          },
+         "must be an integer written without fraction or exponent"},
+        {"{\"name\": \"ab\", \"size\": 0}", "must be at least 1"},
+        {"{\"name\": \"ab\", \"size\": 1, \"mode\": 1}", "must be one of on, off"},
+        {"{\"name\": \"ab\", \"size\": 1, \"claim\": 5}", "must be an object or a string"},
         {"{\"name\": \"ab\", \"size\": 1, \"timeoutSeconds\": 1}",
-         "is not known here; did you mean timeout_seconds?"                                                  },
-        {"{\"name\": \"ab\", \"size\": 1, \"Size\": 1}",            "is not known here; did you mean size?"  },
-        {"{\"name\": \"ab\", \"size\": 1, \"entirely_else\": 1}",   "is not known here"                      },
-        {"{\"name\": \"ab\", \"size\": 1, \"map\": {\"x\": \"\"}}", "must be upper-case"                     },
-        {"{\"name\": \"ab\", \"size\": 1, \"path\": \"/etc\"}",     "not below /etc"                         },
+         "is not known here; did you mean timeout_seconds?"},
+        {"{\"name\": \"ab\", \"size\": 1, \"Size\": 1}", "is not known here; did you mean size?"},
+        {"{\"name\": \"ab\", \"size\": 1, \"entirely_else\": 1}", "is not known here"},
+        {"{\"name\": \"ab\", \"size\": 1, \"map\": {\"x\": \"\"}}", "must be upper-case"},
+        {"{\"name\": \"ab\", \"size\": 1, \"path\": \"/etc\"}", "not below /etc"},
     };
+    /* clang-format on */
     struct ty_contract *contract = small_contract(schema, NULL);
 
     (void)state;

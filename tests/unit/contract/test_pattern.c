@@ -16,26 +16,28 @@ static struct ty_pattern *compiled(const char *text)
 
 static void patterns_match_as_in_ecma_262(void **state)
 {
+    /* clang-format off */
     static const struct {
         const char *pattern;
         const char *text;
         bool matches;
     } cases[] = {
-        {"^[a-z]+$",          "abc",        true },
-        {"^[a-z]+$",          "abc\n",      false}, /* the dollar is the very end */
-        {"^[a-z]+$",          "aBc",        false},
-        {"[0-9]",             "a1b",        true }, /* not anchored by itself */
-        {"^(a|b)*$",          "",           true },
-        {"^[^\\x00-\\x1f]+$", "\xc3\xbc",   true },
-        {"^[^\\x00-\\x1f]$",  "\xc3\xbc",   true }, /* one character, two bytes */
-        {"^[^\\x00-\\x1f]+$", "a\tb",       false},
-        {"^a{2,3}$",          "aa",         true },
-        {"^a{2,3}$",          "aaaa",       false},
-        {"^\\.\\*$",          ".*",         true },
-        {"^[!#-\\[\\]-~]$",   "\\",         false},
-        {"^[^\\x00]*$",       "any\nthing", true },
-        {"^x$|^y$",           "y",          true },
+        {"^[a-z]+$", "abc", true},
+        {"^[a-z]+$", "abc\n", false}, /* the dollar is the very end */
+        {"^[a-z]+$", "aBc", false},
+        {"[0-9]", "a1b", true}, /* not anchored by itself */
+        {"^(a|b)*$", "", true},
+        {"^[^\\x00-\\x1f]+$", "\xc3\xbc", true},
+        {"^[^\\x00-\\x1f]$", "\xc3\xbc", true}, /* one character, two bytes */
+        {"^[^\\x00-\\x1f]+$", "a\tb", false},
+        {"^a{2,3}$", "aa", true},
+        {"^a{2,3}$", "aaaa", false},
+        {"^\\.\\*$", ".*", true},
+        {"^[!#-\\[\\]-~]$", "\\", false},
+        {"^[^\\x00]*$", "any\nthing", true},
+        {"^x$|^y$", "y", true},
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
