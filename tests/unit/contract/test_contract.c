@@ -104,7 +104,8 @@ static void an_operation_that_contradicts_itself_is_refused(void **state)
          "\"array\", \"items\": {}}}]", "a list has items and maxItems"},
         {", \"parameters\": [{\"name\": \"a\", \"in\": \"query\", \"x-split-commas\": true, "
          "\"schema\":"
-         "{\"type\": \"array\", \"maxItems\": 3, \"items\": {\"type\": \"string\"}}}]", "only an enum can be split at commas"},
+         "{\"type\": \"array\", \"maxItems\": 3, \"items\": {\"type\": \"string\"}}}]",
+     "only an enum can be split at commas"},
     };
     /* clang-format on */
 

@@ -19,7 +19,7 @@ static const struct {
     {"{\"image\": \"a\", \"script\": {\"name\": \"t.py\", \"content\": \"x\"}}", ""},
     {"{\"image\": \"a\", \"command\": [\"python\", \"-c\", \"\"], \"args\": [\"\", \"$$\", \"; "
      "touch x\"]}", ""},
-    {"{}", "/image required, required"},
+    {"{}", "/image required,  required"},
     {"{\"image\": \"a\"}", " required"},
     {"{\"image\": \"a\", \"script\": \"x\", \"command\": [\"y\"]}", " exclusive"},
     {"{\"image\": \"a\", \"script\": \"\"}", "/script too_short"},
