@@ -1,6 +1,6 @@
-/* Reads lines {"schema": …, "instances": […]} and answers one line for each: 1 and 0 for what is valid
- * and what is not, or "!" and why the schema was refused. With {"name": "JobSpec"} in place of the
- * schema, the instances are held against that one of the embedded contract. For cross.py. */
+/* Reads lines {"schema": …, "instances": […]} and answers one line for each: 1 and 0 for what is
+ * valid and what is not, or "!" and why the schema was refused. With {"name": "JobSpec"} in place
+ * of the schema, the instances are held against that one of the embedded contract. For cross.py. */
 #include "trainyard/base/buf.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/contract/contract.h"
