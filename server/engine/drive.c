@@ -118,15 +118,16 @@ static void plan_stop(struct ty_engine *engine, struct live_job *job)
  * retention. */
 static void plan_clean(struct ty_engine *engine, struct live_job *job)
 {
-    struct job_facts facts = job->facts;
-    bool wanted = job->remove_wanted;
-    live_remove(engine, job);
-    if (!wanted)
-        return;
     struct ty_error err = {0};
-    if (removal_begin(engine, &facts, &err) != TY_OK)
-        ty_log(engine->options.log, TY_LOG_WARNING, "removal_failed", "remove %s: %s", facts.id,
-               err.text);
+    if (!job->remove_wanted) {
+        live_remove(engine, job);
+        return;
+    }
+    if (job->removing)
+        return;
+    job->removing = removal_begin(engine, &job->facts, &err) == TY_OK;
+    if (!job->removing)
+        call_failed(engine, job, "removal", &err);
 }
 
 /* In the order of ty_plan_action; whether the action calls the executor. */
@@ -138,7 +139,7 @@ static const struct {
       [TY_PLAN_ADMIT] = {plan_admit,   false},
     [TY_PLAN_APPLY] = {plan_apply,   true },
       [TY_PLAN_STOP] = {plan_stop,    true },
-    [TY_PLAN_CLEAN] = {plan_clean,   false},
+    [TY_PLAN_CLEAN] = {plan_clean,   true },
 };
 
 /* True when the deadline has passed and was told. */

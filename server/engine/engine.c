@@ -156,10 +156,8 @@ static void destroy_letter(struct letter *letter)
     }
 }
 
-static void destroy_letters(struct ty_engine *engine)
+static void destroy_letters(struct letter *letter)
 {
-    bool poked;
-    struct letter *letter = inbox_take(&engine->inbox, &poked);
     while (letter) {
         struct letter *next = letter->next;
         destroy_letter(letter);
@@ -184,7 +182,9 @@ void ty_engine_destroy(struct ty_engine *engine)
         return;
     ty_engine_stop(engine);
     wait_for_writes(engine);
-    destroy_letters(engine);
+    bool poked;
+    destroy_letters(inbox_take(&engine->inbox, &poked));
+    destroy_letters(engine->wishes);
     destroy_jobs(engine);
     timers_done(&engine->timers);
     trash_close(engine);
@@ -219,12 +219,36 @@ static void take_wish(struct ty_engine *engine, struct letter *wish)
     struct live_job *job = live_find(engine, wish->id);
     struct job_facts facts;
     struct ty_error err = {0};
-    if (job)
+    ty_status status = TY_OK;
+    if (!job)
+        status = act_read_facts(engine, 0, wish->id, &facts, &err);
+    if (!job && status == TY_OK) {
+        job = live_add(engine, &facts);
+        status = job ? TY_OK : TY_NO_MEMORY;
+    }
+    if (status != TY_OK && status != TY_NOT_FOUND) {
+        wish->next = engine->wishes;
+        engine->wishes = wish;
+        return;
+    }
+    if (job) {
         job->remove_wanted = true;
-    else if (act_read_facts(engine, 0, wish->id, &facts, &err) == TY_OK && live_is_over(&facts) &&
-             removal_begin(engine, &facts, &err) != TY_OK)
-        ty_log(engine->options.log, TY_LOG_WARNING, "removal_failed", "%s: %s", facts.id, err.text);
+        live_mark(engine, job);
+    }
     free(wish);
+}
+
+static void take_wishes_again(struct ty_engine *engine)
+{
+    struct letter *wish = engine->wishes;
+    if (engine->sweep_due_ms > engine->now_ms)
+        return;
+    engine->wishes = NULL;
+    while (wish) {
+        struct letter *next = wish->next;
+        take_wish(engine, wish);
+        wish = next;
+    }
 }
 
 static void take_letter(struct ty_engine *engine, struct letter *letter)
@@ -360,6 +384,7 @@ int64_t ty_engine_step(struct ty_engine *engine, int64_t now)
     notice_clock(engine, now);
     start_executor(engine);
     take_letters(engine);
+    take_wishes_again(engine);
     for (struct timer *timer; (timer = timers_pop(&engine->timers, engine->now_ms));)
         live_mark(engine, timer->owner);
     drive_marked(engine);

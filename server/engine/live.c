@@ -68,7 +68,7 @@ static void count_state(struct ty_engine *engine, ty_job_state state, int64_t ch
     pthread_mutex_unlock(&engine->view_lock);
 }
 
-static struct live_job *add_job(struct ty_engine *engine, const struct job_facts *facts)
+struct live_job *live_add(struct ty_engine *engine, const struct job_facts *facts)
 {
     if (timers_reserve(&engine->timers, ty_map_count(engine->jobs) + 1) != TY_OK)
         return NULL;
@@ -127,7 +127,7 @@ ty_status live_take(struct ty_engine *engine, const struct job_facts *facts)
     if (!job) {
         if (live_is_over(facts))
             return TY_OK;
-        job = add_job(engine, facts);
+        job = live_add(engine, facts);
         if (!job)
             return TY_NO_MEMORY;
     } else {

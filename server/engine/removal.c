@@ -123,8 +123,16 @@ ty_status removal_begin(struct ty_engine *engine, const struct job_facts *facts,
 
 void removal_ended(struct ty_engine *engine, struct removal *removal)
 {
+    struct live_job *job = live_find(engine, removal->letter.id);
     engine->removals--;
     settle_files(engine, removal);
+    if (job) {
+        job->removing = false;
+        job->gone = removal->status == TY_OK || removal->status == TY_NOT_FOUND;
+        if (!job->gone)
+            backoff_fail(&job->call_backoff, engine->options.random, engine->now_ms);
+        live_mark(engine, job);
+    }
     removal_destroy(removal);
 }
 

@@ -50,7 +50,8 @@ struct live_job {
     int64_t tell_due_ms;      /* not before: the next word on why it waits */
     _Atomic int64_t position; /* read by any thread under the view's lock */
 
-    bool remove_wanted; /* when it has ended */
+    bool remove_wanted; /* when it has ended: it stays in the table until it is removed */
+    bool removing;      /* its removal is on its way to the store */
     bool gone;          /* its row was removed */
     bool dirty;
     struct live_job *dirty_next;
@@ -107,6 +108,8 @@ struct ty_engine {
     int64_t tenants_read_ms;
 
     int64_t sweep_due_ms;
+    struct letter
+        *wishes;     /* to be taken again with the next sweep: the database could not be read */
     size_t removals; /* on their way to the store */
     int logs_fd;     /* the log archive's root; -1 = none */
     int removed_fd;  /* logs of jobs that are being removed */
@@ -118,6 +121,8 @@ struct live_job *live_find(struct ty_engine *engine, const char *id);
 /* Take in a committed record: a new job enters the table, a known one is updated; one that is over
  * leaves as soon as nothing is on its way. TY_NO_MEMORY: the job could not be taken in. */
 ty_status live_take(struct ty_engine *engine, const struct job_facts *facts) TY_MUST_CHECK;
+struct live_job *live_add(struct ty_engine *engine,
+                          const struct job_facts *facts); /* NULL: no memory */
 void live_remove(struct ty_engine *engine, struct live_job *job);
 void live_mark(struct ty_engine *engine, struct live_job *job); /* drive it in this step */
 void live_hold(struct ty_engine *engine, struct live_job *job);

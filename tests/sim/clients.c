@@ -45,9 +45,10 @@ static void take_answer(struct sent *sent, ty_status status, const struct ty_err
         try->state = ASK_UNKNOWN;
         return;
     }
-    if (status == TY_OK && sent->other_body && job->acknowledged)
+    if (status == TY_OK && job->acknowledged && job->other_body != sent->other_body)
         world_fail(world, "H6: another body was taken for the key of %s", job->name);
     if (status == TY_OK) {
+        job->other_body = sent->other_body;
         acknowledge(world, job, try, sent->submit.replayed ? sent->submit.replayed_id : try->id);
         return;
     }

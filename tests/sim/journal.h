@@ -27,7 +27,7 @@ struct job {
     char name[32];
     size_t tenant;
     bool has_key;
-    int body; /* what the fingerprint is made of */
+    bool other_body; /* which of its two bodies was acknowledged */
     int64_t asked_at;
     struct try tries[JOURNAL_TRIES];
     size_t tries_count;

@@ -370,6 +370,34 @@ static void a_forced_removal_waits_for_the_end_of_the_run(void **state)
     assert_false(has_logs(fixture, job.id));
 }
 
+static void a_forced_removal_that_fails_is_tried_again(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked jobs[2] = {0};
+    struct ty_error err = {0};
+    bool pending = false;
+    fixture->script.answers[CALL_REMOVE] = TY_UNAVAILABLE;
+    engine_submit(fixture, &jobs[0], "a");
+    assert_int_equal(remove_job(fixture, jobs[0].id, true, &pending, &err), TY_OK);
+    engine_see(fixture, jobs[0].id, TY_SEEN_STOPPED, 1);
+    assert_true(is_stored(fixture, jobs[0].id));
+    engine_pass(fixture, 1001);
+    assert_int_equal(count_calls(fixture, CALL_REMOVE, jobs[0].id), 2);
+    fixture->script.answers[CALL_REMOVE] = TY_OK;
+    engine_pass(fixture, 2001);
+    assert_false(is_stored(fixture, jobs[0].id));
+    engine_pass(fixture, 60000);
+    assert_int_equal(count_calls(fixture, CALL_REMOVE, jobs[0].id), 3);
+
+    /* It may end by itself before the engine hears of the wish. */
+    engine_submit(fixture, &jobs[1], "a");
+    struct ty_observation seen = {.kind = TY_SEEN_SUCCEEDED, .attempt = 1, .at = 1};
+    fixture->script.observer(fixture->script.context, jobs[1].id, &seen, NULL, 0);
+    assert_int_equal(remove_job(fixture, jobs[1].id, true, &pending, &err), TY_OK);
+    (void)engine_settle(fixture);
+    assert_false(is_stored(fixture, jobs[1].id));
+}
+
 static void a_removal_the_executor_fails_leaves_all_in_place(void **state)
 {
     struct engine_fixture *fixture = *state;
@@ -511,6 +539,7 @@ int main(void)
         ACTION(a_claim_that_a_live_job_names_stays),
         ACTION(a_live_job_is_not_removed),
         ACTION(a_forced_removal_waits_for_the_end_of_the_run),
+        ACTION(a_forced_removal_that_fails_is_tried_again),
         ACTION(a_removal_the_executor_fails_leaves_all_in_place),
         ACTION(logs_set_aside_by_a_crash_come_back_or_go_by_what_the_database_says),
         ACTION(jobs_go_when_their_keeping_time_is_over),
