@@ -1,6 +1,6 @@
 """The local executor with real processes, driven through tests/support/local_run.c.
 
-LOCAL_RUN and SUPERVISOR name the two programs; without them the newest build folder is taken.
+TRAINYARD_BIN is the folder of the built programs; LOCAL_RUN and SUPERVISOR name the two apart from it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ WAIT = 60.0  # a test that waits longer has failed, it does not measure
 def find_program(variable: str, pattern: str) -> str:
     if variable in os.environ:
         return os.environ[variable]
+    if "TRAINYARD_BIN" in os.environ:
+        return str(Path(os.environ["TRAINYARD_BIN"]).parent / pattern)
     found = sorted(ROOT.glob(f"build/*/{pattern}"), key=lambda path: path.stat().st_mtime)
     if not found:
         pytest.fail(f"{pattern} is not built")
