@@ -71,7 +71,7 @@ void ty_parameter_variable(const char *name, char out[TY_PARAMETER_VARIABLE])
 {
     size_t i = 0;
 
-    for (; name[i] && i < TY_PARAMETER_VARIABLE - 1; i++)
+    for (; i < TY_PARAMETER_VARIABLE - 1 && name[i]; i++)
         out[i] = isalnum((unsigned char)name[i]) ? (char)toupper((unsigned char)name[i]) : '_';
     out[i] = '\0';
 }
@@ -228,10 +228,7 @@ static void write_real(double number, char out[NUMBER_TEXT])
 {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, NUMBER_TEXT, "%.*g", digits, number);
-        char *end;
-        double again = strtod(out, &end);
-
-        if (memcmp(&again, &number, sizeof(number)) == 0)
+        if (strtod(out, NULL) == number) /* the same double, so equality is meant */
             return;
     }
 }

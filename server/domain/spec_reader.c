@@ -50,33 +50,30 @@ void ty_spec_leave(struct ty_spec_reader *reader, size_t mark)
     reader->at[mark] = '\0';
 }
 
-__attribute__((format(printf, 3, 0))) static void
-note(struct ty_spec_reader *reader, const char *code, const char *format, va_list arguments)
-{
-    char detail[256];
-
-    vsnprintf(detail, sizeof(detail), format, arguments);
-    ty_faults_add(reader->faults, TY_AT_POINTER, reader->at, code, "%s", detail);
-}
+enum { DETAIL = sizeof(((struct ty_fault *)NULL)->detail) };
 
 void ty_spec_fault(struct ty_spec_reader *reader, const char *code, const char *format, ...)
 {
+    char detail[DETAIL];
     va_list arguments;
 
     va_start(arguments, format);
-    note(reader, code, format, arguments);
+    vsnprintf(detail, sizeof(detail), format, arguments);
     va_end(arguments);
+    ty_faults_add(reader->faults, TY_AT_POINTER, reader->at, code, "%s", detail);
 }
 
 void ty_spec_fault_in(struct ty_spec_reader *reader, const char *token, const char *code,
                       const char *format, ...)
 {
     size_t mark = ty_spec_enter(reader, token);
+    char detail[DETAIL];
     va_list arguments;
 
     va_start(arguments, format);
-    note(reader, code, format, arguments);
+    vsnprintf(detail, sizeof(detail), format, arguments);
     va_end(arguments);
+    ty_spec_fault(reader, code, "%s", detail);
     ty_spec_leave(reader, mark);
 }
 

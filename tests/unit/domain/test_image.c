@@ -66,7 +66,7 @@ static void anything_else_is_not(void **state)
         "img:.tag",
         "img:a:b",
         "img@sha256:0123",
-        "img@sha256:" SHA256_HEX "00",
+        ("img@sha256:" SHA256_HEX "00"),
         "img@sha256:zzzz456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
         "img@:" SHA256_HEX,
         "img@sha+:" SHA256_HEX,
