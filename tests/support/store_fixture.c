@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int64_t test_wall(void *context)
 {
@@ -58,7 +59,10 @@ void store_fixture_start(struct store_fixture *fixture, bool threaded)
 {
     memset(fixture, 0, sizeof(*fixture));
     test_clock_init(&fixture->time, INT64_C(1767225600000000));
-    ty_str_copy(fixture->folder, sizeof(fixture->folder), "/tmp/trainyard-store-XXXXXX");
+    /* In memory where there is such a place: these tests are not about the disk. */
+    ty_str_copy(fixture->folder, sizeof(fixture->folder),
+                access("/dev/shm", W_OK) == 0 ? "/dev/shm/trainyard-store-XXXXXX"
+                                              : "/tmp/trainyard-store-XXXXXX");
     assert_non_null(mkdtemp(fixture->folder));
     fixture->options = (struct ty_store_options){
         .folder = fixture->folder, .clock = &fixture->time.clock, .threaded = threaded};
