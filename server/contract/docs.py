@@ -95,7 +95,9 @@ class Page:
             ("minItems", "maxItems", " items"),
             ("minProperties", "maxProperties", " members"),
         ):
-            if low in schema and high in schema:
+            if low in schema and schema[low] == schema.get(high):
+                rules.append(f"exactly {schema[low]}{unit}")
+            elif low in schema and high in schema:
                 rules.append(f"{schema[low]} to {schema[high]}{unit}")
             elif low in schema or high in schema:
                 word, value = ("at least", schema[low]) if low in schema else ("at most", schema[high])
@@ -182,7 +184,8 @@ class Page:
         for status, reference in operation["responses"].items():
             answer = self.follow(reference)
             types = [
-                f"<code>{escape(t)}</code> {self.type_of(m.get('schema', True))}"
+                ("" if t == "application/problem+json" else f"<code>{escape(t)}</code> ")
+                + self.type_of(m.get("schema", True))
                 for t, m in answer.get("content", {}).items()
             ]
             headers = " ".join(f"<code>{escape(h)}</code>" for h in answer.get("headers", {}) if h != "Request-Id")
