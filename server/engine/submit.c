@@ -164,8 +164,11 @@ static void batch_done(struct ty_write *write, ty_status status, const struct ty
     struct ty_engine *engine = batch->engine;
     for (size_t i = 0; i < batch->count; i++) {
         const struct verdict *verdict = &batch->verdicts[i];
-        bool whole = status != TY_OK;
-        finish(batch->submits[i], whole ? status : verdict->status, whole ? err : &verdict->err);
+        if (status != TY_OK)
+            finish(batch->submits[i], status, err);
+        else
+            finish(batch->submits[i], verdict->status,
+                   verdict->status == TY_OK ? NULL : &verdict->err);
     }
     free(batch->submits);
     free(batch);

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#define DEADLINE_SLACK_US INT64_C(120000000)
+
 struct look {
     struct world *world;
     struct job *job;
@@ -96,6 +98,20 @@ static void check_history(struct look *look)
                    (long long)look->record.status.sequence, (long long)look->expected - 1);
 }
 
+/* Without faults nobody runs on for long beyond his deadline. */
+static void check_deadline(const struct look *look)
+{
+    struct world *world = look->world;
+    const struct ty_job_status *now = &look->record.status;
+    int64_t since =
+        now->deadline_at > world->rest_since_us ? now->deadline_at : world->rest_since_us;
+    bool runs = now->state == TY_JOB_STARTING || now->state == TY_JOB_RUNNING ||
+                now->state == TY_JOB_RESTARTING;
+    if (runs && now->deadline_at != 0 && world->rest_since_us != 0 &&
+        world->wall_us - since > DEADLINE_SLACK_US)
+        world_fail(world, "the deadline of %s passed without effect", look->job->id);
+}
+
 static void check_status(struct look *look)
 {
     struct world *world = look->world;
@@ -107,6 +123,7 @@ static void check_status(struct look *look)
     if (job->cancel_acknowledged && now->state != TY_JOB_CANCELLING && !ty_job_terminal(now->state))
         world_fail(world, "P1: the cancellation of %s was acknowledged, but it is %s", job->id,
                    ty_job_state_name(now->state));
+    check_deadline(look);
     if (ty_job_terminal(now->state) && now->finished_at < now->started_at)
         world_fail(world, "%s finished before it started", job->id);
     if (0 && now->restarts > fake_restarts(world->fake, job->id))

@@ -24,7 +24,12 @@ struct sent {
     const char *claims[1];
 };
 
-static const char spec_text[] = "{\"name\":\"sim\",\"image\":\"python:3\",\"script\":\"print(1)\"}";
+/* With the second the gateway counts the restarts, not the operator. */
+static const char *const specs[] = {
+    "{\"name\":\"sim\",\"image\":\"python:3\",\"script\":\"print(1)\"}",
+    "{\"name\":\"sim\",\"image\":\"python:3\",\"script\":\"print(1)\","
+    "\"restart\":\"exit_code\",\"max_retries\":1}",
+};
 
 static void acknowledge(struct world *world, struct job *job, struct try *try, const char *id)
 {
@@ -104,8 +109,8 @@ static struct sent *prepare_submit(struct world *world, struct job *job)
     sent->attempt = job->tries_count - 1;
     sent->other_body = job->tries_count > 1 && chance(world, 200);
     fill_record(world, sent, job, try);
-    sent->submit.insert.spec = spec_text;
-    sent->submit.insert.spec_len = sizeof(spec_text) - 1;
+    sent->submit.insert.spec = specs[chance(world, 300) ? 1 : 0];
+    sent->submit.insert.spec_len = strlen(sent->submit.insert.spec);
     snprintf(sent->claim, sizeof(sent->claim), "data");
     sent->claims[0] = sent->claim;
     sent->submit.insert.claims = sent->claims;

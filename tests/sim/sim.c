@@ -154,6 +154,7 @@ static void come_to_rest(struct world *world)
 {
     char why[256] = "";
     world->faults = false;
+    world->rest_since_us = world->wall_us;
     heal_disk(world);
     if (world_dead(world))
         restart(world, false);

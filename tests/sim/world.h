@@ -36,8 +36,9 @@ struct world {
     int64_t monotonic_ms;
     int64_t next_turn; /* what the last step asked for, wall clock */
     int step;
-    bool faults;   /* off in the last part, where everything must come to rest */
-    bool crashing; /* the process is dead: nothing that happens counts, until world_crash */
+    int64_t rest_since_us; /* wall clock; 0 = not yet at the part without faults */
+    bool faults;           /* off in the last part, where everything must come to rest */
+    bool crashing;         /* the process is dead: nothing that happens counts, until world_crash */
     int crashes;
 
     struct sim_vfs *disk;
