@@ -9,6 +9,7 @@
 
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
+#include "trainyard/base/str.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -194,9 +195,9 @@ static ty_status walk_folder(struct walk *walk, int fd, size_t depth, const char
         }
         if (status != TY_OK)
             return status;
-        more = names.more;
+        more = names.more && names.count > 0;
         if (more)
-            memcpy(bound, names.items[names.count - 1], strlen(names.items[names.count - 1]) + 1);
+            (void)ty_str_copy(bound, sizeof(bound), names.items[names.count - 1]);
         bounded = true;
         inclusive = false;
     }

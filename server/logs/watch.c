@@ -50,8 +50,8 @@ static void gather_dirty(struct ty_log_watcher *watcher)
     while ((stream = LIST_FIRST(&watcher->dirty))) {
         LIST_REMOVE(stream, in_dirty);
         stream->is_dirty = false;
-        LIST_FOREACH(watch, &stream->watches, in_stream)
-        make_pending(watcher, watch);
+        for (watch = LIST_FIRST(&stream->watches); watch; watch = LIST_NEXT(watch, in_stream))
+            make_pending(watcher, watch);
     }
 }
 

@@ -22,6 +22,10 @@
 
 enum { WATCH_BUCKETS = 256, WATCH_REPLICA = 64 };
 
+LIST_HEAD(watch_list, ty_log_watch);
+LIST_HEAD(watch_streams, watch_stream);
+LIST_HEAD(watch_nodes, watch_node);
+
 struct ty_log_watch {
     struct ty_log_watcher *watcher;
     struct watch_node *node;
@@ -36,7 +40,7 @@ struct ty_log_watch {
 struct watch_stream {
     char replica[WATCH_REPLICA];
     bool is_dirty;
-    LIST_HEAD(, ty_log_watch) watches;
+    struct watch_list watches;
     LIST_ENTRY(watch_stream) in_node;
     LIST_ENTRY(watch_stream) in_dirty;
 };
@@ -47,12 +51,10 @@ struct watch_node {
     const char *name; /* the last part of `path` */
     int folder_wd;    /* -1: the folder is not there or not watched */
     int parent_wd;
-    LIST_HEAD(, watch_stream) streams;
+    struct watch_streams streams;
     LIST_ENTRY(watch_node) by_folder; /* in the bucket of its descriptor, when that is not -1 */
     LIST_ENTRY(watch_node) by_parent;
 };
-
-LIST_HEAD(watch_nodes, watch_node);
 
 struct ty_log_watcher {
     pthread_t thread;
@@ -65,8 +67,8 @@ struct ty_log_watcher {
     struct ty_map *nodes; /* path -> watch_node */
     struct watch_nodes by_folder[WATCH_BUCKETS];
     struct watch_nodes by_parent[WATCH_BUCKETS];
-    LIST_HEAD(, watch_stream) dirty;
-    LIST_HEAD(, ty_log_watch) pending;
+    struct watch_streams dirty;
+    struct watch_list pending;
     const struct ty_log_watch *calling;
 };
 

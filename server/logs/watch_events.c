@@ -7,8 +7,10 @@
 
 #include <errno.h>
 
+/* With IN_MASK_ADD, since a folder is asked for again and again: without it the kernel empties the
+ * mask of a watch it has before it sets the new one, and an event in between is lost. */
 static const uint32_t mask = IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
-                             IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+                             IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD;
 
 static struct watch_nodes *bucket(struct watch_nodes *buckets, int wd)
 {
@@ -18,12 +20,12 @@ static struct watch_nodes *bucket(struct watch_nodes *buckets, int wd)
 static bool is_used(struct ty_log_watcher *watcher, int wd)
 {
     struct watch_node *node;
-    LIST_FOREACH(node, bucket(watcher->by_folder, wd), by_folder)
-    if (node->folder_wd == wd)
-        return true;
-    LIST_FOREACH(node, bucket(watcher->by_parent, wd), by_parent)
-    if (node->parent_wd == wd)
-        return true;
+    for (node = LIST_FIRST(bucket(watcher->by_folder, wd)); node; node = LIST_NEXT(node, by_folder))
+        if (node->folder_wd == wd)
+            return true;
+    for (node = LIST_FIRST(bucket(watcher->by_parent, wd)); node; node = LIST_NEXT(node, by_parent))
+        if (node->parent_wd == wd)
+            return true;
     return false;
 }
 
@@ -97,8 +99,8 @@ static void look_at(struct ty_log_watcher *watcher, struct watch_node *node)
     struct watch_stream *stream;
     if (arm(watcher, node, NULL) != TY_OK)
         watcher->lame = true;
-    LIST_FOREACH(stream, &node->streams, in_node)
-    mark_stream(watcher, stream);
+    for (stream = LIST_FIRST(&node->streams); stream; stream = LIST_NEXT(stream, in_node))
+        mark_stream(watcher, stream);
 }
 
 void ty_watch_look_again(struct ty_log_watcher *watcher)
@@ -115,8 +117,7 @@ void ty_watch_look_again(struct ty_log_watcher *watcher)
 static void mark_file(struct ty_log_watcher *watcher, struct watch_node *node, const char *file)
 {
     struct watch_stream *stream;
-    LIST_FOREACH(stream, &node->streams, in_node)
-    {
+    for (stream = LIST_FIRST(&node->streams); stream; stream = LIST_NEXT(stream, in_node)) {
         size_t len = strlen(stream->replica);
         if (strncmp(file, stream->replica, len) == 0 &&
             (ty_str_equal(file + len, ".log") || ty_str_equal(file + len, ".idx")))
@@ -235,9 +236,9 @@ void ty_watch_node_drop(struct ty_log_watcher *watcher, struct watch_node *node)
 struct watch_stream *ty_watch_stream_get(struct watch_node *node, const char *replica)
 {
     struct watch_stream *stream;
-    LIST_FOREACH(stream, &node->streams, in_node)
-    if (ty_str_equal(stream->replica, replica))
-        return stream;
+    for (stream = LIST_FIRST(&node->streams); stream; stream = LIST_NEXT(stream, in_node))
+        if (ty_str_equal(stream->replica, replica))
+            return stream;
     stream = calloc(1, sizeof(*stream));
     if (!stream)
         return NULL;

@@ -102,12 +102,13 @@ static void blocks_do_not_show(void **state)
  * the process read. */
 static int64_t bytes_read(void)
 {
-    long long value = -1;
+    char line[64];
+    int64_t value = -1;
     FILE *file = fopen("/proc/self/io", "r");
     if (!file)
         return -1;
-    if (fscanf(file, "rchar: %lld", &value) != 1)
-        value = -1;
+    if (fgets(line, sizeof(line), file) && strncmp(line, "rchar: ", 7) == 0)
+        value = strtoll(line + 7, NULL, 10);
     fclose(file);
     return value;
 }

@@ -310,6 +310,56 @@ static void many_jobs_come_and_go(void **state)
     ty_log_watcher_destroy(watcher);
 }
 
+/* Adds and removes followers of other jobs until told to stop: the kernel is asked for the shared
+ * parent's watch all the time. */
+struct restless {
+    const struct place *place;
+    struct ty_log_watcher *watcher;
+    atomic_bool stop;
+};
+
+static void *be_restless(void *context)
+{
+    struct restless *restless = context;
+    while (!atomic_load(&restless->stop)) {
+        struct follower follower;
+        follow(restless->watcher, restless->place, "elsewhere", "master-0", &follower);
+        unfollow(&follower);
+    }
+    return NULL;
+}
+
+static void followers_that_come_and_go_cost_the_others_no_event(void **state)
+{
+    enum { BATCH = 200, BATCHES = 10 };
+    struct place *place = *state;
+    struct ty_log_watcher *watcher = make_watcher();
+    struct restless restless = {.place = place, .watcher = watcher};
+    static struct follower followers[BATCH];
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, be_restless, &restless), 0);
+    for (int batch = 0; batch < BATCHES; batch++) {
+        char name[64];
+        for (int at = 0; at < BATCH; at++) {
+            snprintf(name, sizeof(name), "job-%d-%d", batch, at);
+            follow(watcher, place, name, "master-0", &followers[at]);
+        }
+        for (int at = 0; at < BATCH; at++) /* the call that each add brings */
+            assert_true(is_woken_within(&followers[at], 20000));
+        for (int at = 0; at < BATCH; at++) {
+            snprintf(name, sizeof(name), "job-%d-%d", batch, at);
+            place_folder(place, name);
+        }
+        for (int at = 0; at < BATCH; at++)
+            assert_true(is_woken_within(&followers[at], 20000));
+        for (int at = 0; at < BATCH; at++)
+            unfollow(&followers[at]);
+    }
+    atomic_store(&restless.stop, true);
+    pthread_join(thread, NULL);
+    ty_log_watcher_destroy(watcher);
+}
+
 /* --- removal against calls --- */
 
 struct slow {
@@ -535,6 +585,7 @@ int main(void)
         PLACE_TEST(a_busy_log_wakes_at_most_every_ten_milliseconds_in_the_long_run),
         PLACE_TEST(a_thousand_followers_share_one_log),
         PLACE_TEST(many_jobs_come_and_go),
+        PLACE_TEST(followers_that_come_and_go_cost_the_others_no_event),
         PLACE_TEST(a_removal_waits_for_a_call_under_way),
         PLACE_TEST(a_follower_may_remove_itself_when_woken),
         PLACE_TEST(followers_in_threads_see_every_byte),
