@@ -100,35 +100,35 @@ static bool visit_one(void *context, const struct ty_token_record *token)
 
 /* A revoked token is gone for its readers; `secret` is the text of a fresh one. */
 static void answer_token(struct ty_api *api, struct ty_request *request, const char *id,
-                         const char *secret)
+                         const char *secret, int status)
 {
     struct one_token one = {.secret = secret};
     struct ty_error err;
     char path[TOKEN_PATH];
     ty_auto_buf body;
     ty_buf_init(&one.body, 64 * 1024);
-    ty_status status = ty_tokens_get(api_reader(api, request), api_caller(request)->tenant, id,
-                                     visit_one, &one, &err);
+    ty_status found = ty_tokens_get(api_reader(api, request), api_caller(request)->tenant, id,
+                                    visit_one, &one, &err);
     body = one.body;
-    if (status == TY_OK && one.revoked)
-        status = ty_fail(&err, TY_NOT_FOUND, "no such token");
-    if (status != TY_OK) {
+    if (found == TY_OK && one.revoked)
+        found = ty_fail(&err, TY_NOT_FOUND, "no such token");
+    if (found != TY_OK) {
         api_answer_error(request, &err);
         return;
     }
-    struct ty_response *response = ty_response_buf(secret ? 201 : 200, "application/json", &body);
+    struct ty_response *response = ty_response_buf(status, "application/json", &body);
     ty_response_etag(response, one.etag);
-    if (secret) {
+    ty_response_compress(response, secret == NULL);
+    if (status == 201) {
         snprintf(path, sizeof path, "/v1/tokens/%s", id);
         ty_response_location(response, path);
-        ty_response_compress(response, false);
     }
     ty_request_answer(request, response);
 }
 
 void tokens_get(void *context, struct ty_request *request)
 {
-    answer_token(context, request, ty_request_variable(request, "token_id"), NULL);
+    answer_token(context, request, ty_request_variable(request, "token_id"), NULL, 200);
 }
 
 struct token_page {
@@ -254,13 +254,13 @@ static ty_status read_rights(struct ty_request *request, const json_t *body,
 }
 
 static void answer_new_token(struct ty_api *api, struct ty_request *request, const char *id,
-                             char secret[TY_TOKEN_TEXT])
+                             char secret[TY_TOKEN_TEXT], int status)
 {
     struct ty_error err;
     if (reload_access(api, request, &err) != TY_OK)
         api_answer_error(request, &err);
     else
-        answer_token(api, request, id, secret);
+        answer_token(api, request, id, secret, status);
     ty_wipe(secret, TY_TOKEN_TEXT);
 }
 
@@ -291,7 +291,7 @@ void tokens_create(void *context, struct ty_request *request)
         api_answer_faults(request, &err, &faults);
         return;
     }
-    answer_new_token(api, request, id, secret);
+    answer_new_token(api, request, id, secret, 201);
 }
 
 /* --- rotate --- */
@@ -361,7 +361,7 @@ void tokens_rotate(void *context, struct ty_request *request)
     if (ty_store_write_wait(api->options.store, &rotate.write, &err) != TY_OK)
         api_answer_error(request, &err);
     else
-        answer_new_token(api, request, rotate.rotation.id, secret);
+        answer_new_token(api, request, rotate.rotation.id, secret, 200);
 }
 
 /* --- DELETE --- */

@@ -51,6 +51,7 @@ static const struct {
     [TY_METHOD_OPTIONS] = {"OPTIONS", 7},
       [TY_METHOD_TRACE] = {"TRACE",   5},
     [TY_METHOD_CONNECT] = {"CONNECT", 7},
+      [TY_METHOD_QUERY] = {"QUERY",   5},
 };
 
 const char *ty_method_name(ty_method method)

@@ -27,6 +27,7 @@ typedef enum {
     TY_METHOD_OPTIONS, /* answered by the server itself */
     TY_METHOD_TRACE,   /* known, so 405 rather than 501; never routed */
     TY_METHOD_CONNECT, /* the same */
+    TY_METHOD_QUERY,   /* the same */
     TY_METHOD_COUNT
 } ty_method;
 
