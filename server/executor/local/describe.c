@@ -22,26 +22,27 @@ static ty_status add_warning(json_t *warnings, const char *code, json_t *message
     return TY_OK;
 }
 
-static ty_status add_warnings(const struct local *local, json_t *warnings, struct ty_error *err)
+static ty_status add_warnings(const struct ty_local_host *host, json_t *warnings,
+                              struct ty_error *err)
 {
     ty_status status = TY_OK;
-    if (!local->host.bwrap[0])
+    if (!host->bwrap[0])
         status = add_warning(
             warnings, "sandbox_not_permitted",
             json_sprintf(
                 "jobs run as plain processes: volumes are not mounted at their paths (paths "
                 "in commands are rewritten, and TRAINYARD_OUTPUT, TRAINYARD_DATA, … name "
                 "the folders), and jobs are not shielded from one another; %s",
-                local->host.trouble),
+                host->trouble),
             err);
-    if (status == TY_OK && !local->host.memory_limits)
+    if (status == TY_OK && !host->memory_limits)
         status = add_warning(
             warnings, "memory_limits_not_enforced",
             json_string(
                 "control groups for memory cannot be made here: memory limits are recorded "
                 "but not enforced (run the server as a service with Delegate=yes, or as root)"),
             err);
-    if (status == TY_OK && !local->host.cpu_limits)
+    if (status == TY_OK && !host->cpu_limits)
         status = add_warning(
             warnings, "cpu_limits_not_enforced",
             json_string(
@@ -53,16 +54,16 @@ static ty_status add_warnings(const struct local *local, json_t *warnings, struc
 
 ty_status ty_local_describe(struct ty_executor *executor, json_t **object_out, struct ty_error *err)
 {
-    const struct local *local = (const struct local *)executor;
+    const struct ty_local_host *host = ty_local_host((struct local *)executor);
     ty_auto_json warnings = json_array();
-    ty_status status = add_warnings(local, warnings, err);
+    ty_status status = add_warnings(host, warnings, err);
     if (status != TY_OK)
         return status;
-    json_t *object = json_pack("{s:s, s:b, s:b, s:{s:i, s:i, s:I, s:I}, s:O}", "name", "local",
-                               "ready", 1, "sandbox", local->host.bwrap[0] != '\0', "capacity",
-                               "replicas", (int)REPLICAS_AT_ONCE, "gpus", (int)local->host.gpus,
-                               "cpu_millis", (json_int_t)local->host.cpu_millis, "memory_bytes",
-                               (json_int_t)local->host.memory_bytes, "warnings", warnings);
+    json_t *object =
+        json_pack("{s:s, s:b, s:b, s:{s:i, s:i, s:I, s:I}, s:O}", "name", "local", "ready", 1,
+                  "sandbox", host->bwrap[0] != '\0', "capacity", "replicas", (int)REPLICAS_AT_ONCE,
+                  "gpus", (int)host->gpus, "cpu_millis", (json_int_t)host->cpu_millis,
+                  "memory_bytes", (json_int_t)host->memory_bytes, "warnings", warnings);
     if (!object)
         return ty_fail(err, TY_NO_MEMORY, "no memory for a description");
     *object_out = object;

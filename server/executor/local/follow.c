@@ -608,6 +608,7 @@ static bool turn(struct local *local)
 void *ty_local_follow(void *context)
 {
     struct local *local = context;
+    ty_local_host(local);
     adopt_all(local);
     while (turn(local))
         ;

@@ -168,25 +168,39 @@ static void probe_limits(struct ty_local_host *out)
     ty_cgroup_done(&group);
 }
 
-void ty_local_probe(const struct ty_local_options *options, struct ty_local_host *out)
+void ty_local_look(const struct ty_local_options *options, struct ty_local_host *out)
 {
     *out = (struct ty_local_host){0};
     read_small("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof out->boot_id);
-    bool has_bwrap = find_bwrap(out->bwrap);
-    if (options->sandbox == TY_LOCAL_PLAIN) {
-        out->bwrap[0] = '\0';
-        ty_str_copy(out->trouble, sizeof out->trouble,
-                    "the sandbox is switched off by configuration");
-    } else if (!has_bwrap || !sandbox_works(out->bwrap)) {
-        out->bwrap[0] = '\0';
-        explain_trouble(has_bwrap, out->trouble, sizeof out->trouble);
-    }
     int32_t gpus = options->gpus < 0 ? count_gpus() : options->gpus;
     out->gpus = gpus > LOCAL_GPUS_MAX ? LOCAL_GPUS_MAX : gpus;
     out->cpu_millis = (int64_t)get_nprocs() * 1000;
     struct sysinfo info;
     if (sysinfo(&info) == 0)
         out->memory_bytes = (int64_t)info.totalram * info.mem_unit;
-    out->torchrun_needs_tee = torchrun_needs_tee();
-    probe_limits(out);
+}
+
+void ty_local_probe(bool plain, struct ty_local_host *host)
+{
+    bool has_bwrap = find_bwrap(host->bwrap);
+    if (plain) {
+        host->bwrap[0] = '\0';
+        ty_str_copy(host->trouble, sizeof host->trouble,
+                    "the sandbox is switched off by configuration");
+    } else if (!has_bwrap || !sandbox_works(host->bwrap)) {
+        host->bwrap[0] = '\0';
+        explain_trouble(has_bwrap, host->trouble, sizeof host->trouble);
+    }
+    host->torchrun_needs_tee = torchrun_needs_tee();
+    probe_limits(host);
+}
+
+const struct ty_local_host *ty_local_host(struct local *local)
+{
+    pthread_mutex_lock(&local->probe_lock);
+    if (!local->probed)
+        ty_local_probe(local->plain, &local->host);
+    local->probed = true;
+    pthread_mutex_unlock(&local->probe_lock);
+    return &local->host;
 }

@@ -25,7 +25,9 @@ struct ty_local_host {
     bool torchrun_needs_tee; /* see host.c */
     char trouble[512];       /* why there is no sandbox, and how to get one */
 };
-void ty_local_probe(const struct ty_local_options *options, struct ty_local_host *out);
+/* What is at hand at once, and what takes a few processes to find out (bwrap, control groups). */
+void ty_local_look(const struct ty_local_options *options, struct ty_local_host *out);
+void ty_local_probe(bool plain, struct ty_local_host *host);
 
 typedef enum { COMMAND_TRACK, COMMAND_STOP, COMMAND_REMOVE, COMMAND_POKE } local_command_kind;
 
@@ -43,7 +45,11 @@ struct tracked;
 
 struct local {
     struct ty_executor base;
-    struct ty_local_host host;
+    struct ty_local_host host; /* read it through ty_local_host */
+    pthread_mutex_t
+        probe_lock; /* held while the machine is probed, once: who needs the answer waits for it */
+    bool probed;
+    bool plain;
     char *data_folder;
     char *supervisor_path;
     struct ty_local_image *images; /* copied */
@@ -71,6 +77,10 @@ struct local {
     struct ty_map *watches; /* inotify number as text -> struct tracked */
     const struct tracked *gpu_holders[LOCAL_GPUS_MAX];
 };
+
+/* --- host.c --- */
+/* The machine, probed now unless it has been: the start of the daemon does not wait for it. */
+const struct ty_local_host *ty_local_host(struct local *local);
 
 /* --- roots.c --- */
 const char *ty_local_find_root(const void *local, const char *image); /* NULL = none */
@@ -118,7 +128,8 @@ ty_status ty_local_describe(struct ty_executor *executor, json_t **object_out,
 /* --- follow.c --- */
 void *ty_local_follow(void *local);    /* the thread's body */
 void ty_local_free_tracked(void *run); /* a struct tracked or NULL */
-/* Queue a command and wake the thread. Takes the command's plan in any case: no other thread may hold it. */
+/* Queue a command and wake the thread. Takes the command's plan in any case: no other thread may
+ * hold it. */
 ty_status ty_local_send(struct local *local, const struct local_command *command,
                         struct ty_error *err) TY_MUST_CHECK;
 

@@ -101,11 +101,11 @@ static ty_status look_at_folder(struct local *local, const struct ty_run *run,
 static ty_status write_run(struct local *local, const struct ty_run *run, json_t **plan_out,
                            struct ty_error *err)
 {
+    const struct ty_local_host *host = ty_local_host(local);
     const struct ty_plan_setting setting = {.data_folder = local->data_folder,
-                                            .bwrap =
-                                                local->host.bwrap[0] ? local->host.bwrap : NULL,
-                                            .boot_id = local->host.boot_id,
-                                            .torchrun_needs_tee = local->host.torchrun_needs_tee,
+                                            .bwrap = host->bwrap[0] ? host->bwrap : NULL,
+                                            .boot_id = host->boot_id,
+                                            .torchrun_needs_tee = host->torchrun_needs_tee,
                                             .backoff_base_ms = local->backoff_base_ms,
                                             .grace_ms = local->grace_ms,
                                             .find_root = ty_local_find_root,
@@ -205,6 +205,7 @@ static void destroy(struct ty_executor *executor)
     ty_map_destroy(local->watches);
     ty_map_destroy(local->runs);
     pthread_mutex_destroy(&local->lock);
+    pthread_mutex_destroy(&local->probe_lock);
     const int fds[] = {local->runs_fd, local->volumes_fd, local->wake_fd, local->epoll_fd,
                        local->inotify_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
@@ -306,9 +307,11 @@ ty_status ty_local_create(const struct ty_local_options *options, struct ty_exec
     local->base.ops = &local_ops;
     local->runs_fd = local->volumes_fd = local->wake_fd = local->epoll_fd = local->inotify_fd = -1;
     pthread_mutex_init(&local->lock, NULL);
-    ty_local_probe(options, &local->host);
+    pthread_mutex_init(&local->probe_lock, NULL);
+    local->plain = options->sandbox == TY_LOCAL_PLAIN;
+    ty_local_look(options, &local->host);
     ty_status status = copy_options(local, options, err);
-    if (status == TY_OK && options->sandbox == TY_LOCAL_BWRAP && !local->host.bwrap[0])
+    if (status == TY_OK && options->sandbox == TY_LOCAL_BWRAP && !ty_local_host(local)->bwrap[0])
         status = ty_fail(err, TY_UNSUPPORTED, "no sandbox can be made: %s", local->host.trouble);
     if (status == TY_OK)
         status = open_all(local, err);

@@ -85,6 +85,16 @@ static void make_words_real(const json_t *mounts, json_t *words)
     }
 }
 
+static void make_environment_real(const json_t *mounts, json_t *env)
+{
+    for (size_t i = 0; i < json_array_size(env); i++) {
+        json_t *pair = json_array_get(env, i);
+        json_t *real = real_path(mounts, json_string_value(json_array_get(pair, 1)));
+        if (real)
+            json_array_set_new(pair, 1, real);
+    }
+}
+
 /* "/output" is told as TRAINYARD_OUTPUT. */
 static ty_status tell_mounts(const json_t *mounts, struct ty_variables *variables,
                              struct ty_error *err)
@@ -221,6 +231,9 @@ static ty_status pack_replica(struct maker *maker, const struct ty_pod *pod,
     const char *image = ty_object_text(container, "image", "");
     const char *folder = ty_object_text(container, "workingDir", "/");
     const char *root = maker->setting->find_root(maker->setting->root_context, image);
+    json_t *env = pack_environment(&parts->variables);
+    if (pod->plain)
+        make_environment_real(parts->mounts, env);
     char name[32];
     ty_pod_name(pod, name, sizeof name);
     ty_auto_json real_folder = pod->plain ? real_path(parts->mounts, folder) : NULL;
@@ -231,8 +244,8 @@ static ty_status pack_replica(struct maker *maker, const struct ty_pod *pod,
     json_t *replica = json_pack(
         "{s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I}", "name", name, "role",
         role_names[pod->role], "index", (int)pod->index, "image", image, "root", root ? root : "",
-        "working_dir", folder[0] == '/' ? folder : "/", "argv", ty_steal(&parts->argv), "env",
-        pack_environment(&parts->variables), "mounts", ty_steal(&parts->mounts), "memory_bytes",
+        "working_dir", folder[0] == '/' ? folder : "/", "argv", ty_steal(&parts->argv), "env", env,
+        "mounts", ty_steal(&parts->mounts), "memory_bytes",
         (json_int_t)(parts->memory_millis / 1000), "cpu_millis", (json_int_t)parts->cpu_millis);
     if (!replica || json_array_append_new(maker->replicas, replica) != 0)
         return no_memory(err);

@@ -205,6 +205,10 @@ static ty_status start_plain(const struct ty_process_setup *setup, struct launch
     snprintf(socket_text, sizeof socket_text, "%d", socket_fd);
     snprintf(init, sizeof init, "/proc/self/fd/%d", setup->init_fd);
     const char *const head[] = {"trainyard-init", socket_text, "1"};
+    __attribute__((cleanup(ty_parts_done))) struct ty_parts parts; /* for the folders they make */
+    ty_status status = ty_parts_open(setup->replica, &parts, err);
+    if (status != TY_OK)
+        return status;
     ty_auto_free char **argv = make_argv(setup->replica, head, sizeof head / sizeof *head);
     __attribute__((cleanup(free_texts))) char **envp = make_environment(setup);
     if (!argv || !envp)
