@@ -53,7 +53,7 @@ static void write_document(struct draft *draft)
 {
     struct ty_request *request = draft->request;
     struct ty_response *response = draft->response;
-    struct ty_buf buf;
+    ty_auto_buf buf;
     size_t len;
 
     ty_buf_init(&buf, PROBLEM_MAX);
