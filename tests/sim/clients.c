@@ -46,6 +46,7 @@ static void take_answer(struct sent *sent, ty_status status, const struct ty_err
     struct world *world = sent->world;
     struct job *job = &world->journal->jobs[sent->job];
     struct try *try = &job->tries[sent->attempt];
+    world_say(world, "submit of %s as %s: %s", job->name, try->id, ty_status_name(status));
     if (world_dead(world)) {
         try->state = ASK_UNKNOWN;
         return;
@@ -221,6 +222,7 @@ static void act(struct world *world, ty_seen_kind kind)
         return;
     ty_status status =
         ty_engine_act(world->engine, world->tenants[job->tenant], job->id, kind, "", 0, &err);
+    world_say(world, "action %d on %s: %s", (int)kind, job->id, ty_status_name(status));
     if (world_dead(world))
         return;
     if (status == TY_OK && kind == TY_SEEN_CANCEL)
@@ -241,6 +243,8 @@ static void remove_job(struct world *world)
     job->may_be_gone = job->may_be_gone || was_over || force;
     ty_status status = ty_engine_delete(world->engine, world->tenants[job->tenant], job->id, force,
                                         0, &pending, &err);
+    world_say(world, "removal of %s: %s%s", job->id, ty_status_name(status),
+              status == TY_OK && pending ? ", later" : "");
     if (status != TY_OK || world_dead(world))
         return;
     job->may_be_gone = true;

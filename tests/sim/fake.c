@@ -80,6 +80,7 @@ static void say(struct fake *fake, const char *job_id, const struct ty_observati
 {
     struct ty_replica replica = {.name = "master-0", .phase = TY_REPLICA_RUNNING};
     size_t replicas = chance(fake->world, 300) ? 1 : 0;
+    world_say(fake->world, "  %s: seen %d of attempt %d", job_id, (int)seen->kind, seen->attempt);
     if (fake->observer && !world_dead(fake->world))
         fake->observer(fake->context, job_id, seen, &replica, replicas);
 }
@@ -379,6 +380,7 @@ static ty_status fake_apply(struct ty_executor *executor, const struct ty_run *r
     char name[TY_OBJECT_NAME];
     if (world_dead(world) || fault(world, 100))
         return unreachable(err);
+    world_say(world, "apply %s, attempt %d", run->job_id, run->attempt);
     if (world->options.bug == BUG_DOUBLE_APPLY)
         rename_repeat(fake, &asked, name);
     if (fault(world, 20) && !find_run(fake, run->object_name))
@@ -416,6 +418,7 @@ static ty_status fake_stop(struct ty_executor *executor, const struct ty_run_ref
     struct fake *fake = of(executor);
     if (world_dead(fake->world) || fault(fake->world, 100))
         return unreachable(err);
+    world_say(fake->world, "stop %s, attempt %d", run->job_id, run->attempt);
     take_stop(fake, run);
     if (fault(fake->world, 20))
         world_die(fake->world);

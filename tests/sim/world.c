@@ -41,6 +41,8 @@ void world_init(struct world *world, const struct sim_options *options)
     world->random = ty_random_seeded(&world->seeded, options->seed);
     world->clock =
         (struct ty_clock){.wall_us = world_wall, .monotonic_ms = world_monotonic, .context = world};
+    world->log =
+        (struct ty_log){.clock = &world->clock, .fd = 2, .level = TY_LOG_DEBUG, .format = "text"};
     world->disk = sim_vfs_create(SIM_VFS, options->seed);
     world->fake = fake_create(world);
     world->journal = calloc(1, sizeof(*world->journal));
@@ -139,7 +141,8 @@ static ty_status open_engine(struct world *world, struct ty_error *err)
                                         .renderer = &renderer,
                                         .hub = world->hub,
                                         .clock = &world->clock,
-                                        .random = &world->random};
+                                        .random = &world->random,
+                                        .log = world->options.verbose ? &world->log : NULL};
     return ty_engine_create(&options, &world->engine, err);
 }
 

@@ -32,6 +32,7 @@ struct world {
     struct ty_seeded seeded;
     struct ty_random random;
     struct ty_clock clock;
+    struct ty_log log;
     int64_t wall_us;
     int64_t monotonic_ms;
     int64_t next_turn; /* what the last step asked for, wall clock */
