@@ -4,11 +4,14 @@
 #include "inside.h"
 #include "trainyard/base/thread.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 enum { SMALL_BYTES = 16 * 1024 * 1024, STEPS_BETWEEN_LOOKS = 20000, DELAY_MS = 2000 };
+
+static const char code_words[] = "error code=";
 
 static ty_status check_with(struct ty_conn *conn, const char *sql, const char *table,
                             struct ty_error *err)
@@ -25,11 +28,17 @@ static ty_status check_with(struct ty_conn *conn, const char *sql, const char *t
         const char *second = words ? strchr(words, '\n') : NULL;
         if (second) /* the first line only names the database */
             words = second + 1;
-        if (!words || strcmp(words, "ok") != 0)
+        const char *unread = words ? strstr(words, code_words) : NULL;
+        if (unread) /* not damage: a page could not be read, or there was no memory for it */
+            status = ty_conn_fail(conn, (int)strtol(unread + strlen(code_words), NULL, 10),
+                                  "check the database", err);
+        else if (!words)
+            status = ty_fail(err, TY_NO_MEMORY, "no memory to check the database");
+        else if (strcmp(words, "ok") != 0)
             status = ty_fail(err, TY_CORRUPT,
                              "the database is damaged (%s): restore a backup, or let a copy be "
                              "repaired",
-                             words ? words : "no memory to say more");
+                             words);
     } else if (rc != SQLITE_DONE) {
         status = ty_conn_fail(conn, rc, "check the database", err);
     }

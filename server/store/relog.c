@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-enum { PIECE = 1024 * 1024 };
+/* SQLite's own VFS takes at most 128 KiB - 1 at a time. */
+enum { PIECE = 64 * 1024 };
 
 static int rewrite_file(sqlite3_file *file, unsigned char *piece)
 {

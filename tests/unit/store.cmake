@@ -5,6 +5,6 @@ target_link_libraries(store_support PUBLIC ty_store cmocka)
 ty_compile_options(store_support)
 target_include_directories(store_support PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
 
-foreach(module jobs lists power store)
+foreach(module access cursor jobs kill lists memory power records store threads)
     ty_unit_test(store/test_${module}.c store_support ty_store)
 endforeach()
