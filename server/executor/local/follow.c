@@ -16,6 +16,7 @@
 #include "trainyard/base/str.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -172,6 +173,8 @@ static void take_line(struct local *local, struct tracked *run, const char *line
 {
     struct ty_fact fact;
     struct ty_error why;
+    if (len == 0)
+        return;
     if (ty_fact_read(line, len, run->attempt, &fact, &why) != TY_OK) {
         ty_log(local->log, TY_LOG_WARNING, "bad_status_line", "run %s: %s", run->object, why.text);
         return;
@@ -212,7 +215,7 @@ static bool check_supervisor(struct local *local, struct tracked *run)
 {
     if (run->phase != RUN_ALIVE)
         return true;
-    if (ty_run_folder_locked(local, run->object))
+    if (run->status_fd < 0 || ty_run_folder_locked(local, run->object))
         return false;
     read_status(local, run); /* its last words */
     if (run->phase == RUN_ALIVE)
@@ -220,28 +223,42 @@ static bool check_supervisor(struct local *local, struct tracked *run)
     return true;
 }
 
+/* Being told by the kernel is a comfort: without a watch the status is looked at every time. */
+static void watch_status(struct local *local, struct tracked *run, const char *path)
+{
+    char key[32];
+    run->watch = inotify_add_watch(local->inotify_fd, path, IN_MODIFY);
+    watch_key(run->watch, key);
+    if (run->watch >= 0 && ty_map_put(local->watches, key, run) != TY_OK) {
+        inotify_rm_watch(local->inotify_fd, run->watch);
+        run->watch = -1;
+    }
+}
+
+/* False when the file is not there. A shortage of descriptors is no news about the run: tried again
+ * later. */
 static bool open_status(struct local *local, struct tracked *run)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/runs/%s/status.jsonl", local->data_folder, run->object);
     run->status_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (run->status_fd < 0)
-        return false;
+        return errno != ENOENT;
     ty_buf_init(&run->partial, LINE_BYTES);
-    run->watch = inotify_add_watch(local->inotify_fd, path, IN_MODIFY);
-    char key[32];
-    watch_key(run->watch, key);
-    return run->watch >= 0 && ty_map_put(local->watches, key, run) == TY_OK;
+    watch_status(local, run, path);
+    return true;
 }
 
 static void follow(struct local *local, struct tracked *run, bool adopt)
 {
     run->phase = RUN_ALIVE;
+    run->catching_up = adopt;
     if (!open_status(local, run)) {
-        lose_run(local, run, "the status of the run cannot be read");
+        lose_run(local, run, "the status of the run is not there");
         return;
     }
-    run->catching_up = adopt;
+    if (run->status_fd < 0)
+        return;
     read_status(local, run);
     if (adopt)
         report_adopted(local, run);
@@ -478,6 +495,10 @@ static void look_at_all(struct local *local)
     while ((run = ty_map_next(local->runs, &cursor, NULL))) {
         if (run->phase == RUN_WAITING)
             try_begin(local, run);
+        if (run->phase == RUN_ALIVE && run->status_fd < 0)
+            follow(local, run, true);
+        if (run->phase == RUN_ALIVE && run->watch < 0)
+            read_status(local, run);
         if (run->phase == RUN_ALIVE && run->pid_fd < 0)
             check_supervisor(local, run);
         if (run->phase == RUN_ALIVE && run->stop_wanted)
@@ -492,7 +513,7 @@ static int sleep_ms(const struct local *local)
     const struct tracked *run;
     int wait = -1;
     while ((run = ty_map_next(local->runs, &cursor, NULL))) {
-        if (run->phase == RUN_ALIVE && (run->pid_fd < 0 || run->stop_wanted))
+        if (run->phase == RUN_ALIVE && (run->pid_fd < 0 || run->watch < 0 || run->stop_wanted))
             return RETRY_MS;
         if (run->phase == RUN_WAITING)
             wait = LOOK_MS;

@@ -106,7 +106,7 @@ ty_status ty_run_folder_plan(struct local *local, const char *object, json_t **p
 /* Put another plan.json in the place of the present one. */
 ty_status ty_run_folder_replace(struct local *local, const char *object, const json_t *plan,
                                 struct ty_error *err) TY_MUST_CHECK;
-/* Whether a supervisor holds the run's lock. */
+/* Whether a supervisor holds the run's lock; true also when that cannot be found out now. */
 bool ty_run_folder_locked(struct local *local, const char *object);
 /* Remove what half-made folders a crash left. */
 void ty_run_folder_sweep(struct local *local);

@@ -206,7 +206,9 @@ bool ty_run_folder_locked(struct local *local, const char *object)
     char path[TY_OBJECT_NAME + 16];
     snprintf(path, sizeof path, "%s/lock", object);
     ty_auto_fd fd = openat(local->runs_fd, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
+    if (fd < 0)
+        return errno != ENOENT; /* a shortage here says nothing about the run */
+    return flock(fd, LOCK_EX | LOCK_NB) != 0;
 }
 
 void ty_run_folder_sweep(struct local *local)

@@ -20,9 +20,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+
+enum { DESCRIPTORS = 65536 };
 
 enum { UNDER_WAY = 0, USAGE = 2, LOCKED = 3, BAD_PLAN = 4, USED = 5, NO_MEANS = 6 };
 
@@ -65,12 +68,24 @@ static int open_control(void)
     return ty_steal_fd(&fd);
 }
 
+/* Each replica takes four descriptors, and programs inherit the limit: more than the usual 1024, as
+ * in a container. */
+static void raise_limits(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS) {
+        limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 /* Descriptor 3 onwards are nobody's business here; the lock stays open for the life of the process.
  */
 static int prepare(const char *folder, struct started *out)
 {
     struct ty_error why;
     umask(077);
+    raise_limits();
     close_range(3, ~0U, 0);
     if (chdir(folder) != 0 || !realpath(".", out->folder))
         return say(NO_MEANS, strerrordesc_np(errno));

@@ -27,7 +27,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { EVENTS = 64, COMMAND_BYTES = 16 };
+enum { EVENTS = 64, COMMAND_BYTES = 16, RESULT_TRIES = 24 * 3600 };
 
 typedef enum {
     FROM_INIT,
@@ -50,6 +50,7 @@ struct run {
     int epoll_fd;
     int signal_fd;
     bool durable; /* the next line must wait for the disk */
+    bool torn;    /* the last line may have been written in part */
     bool memory_unenforced;
     bool cpu_unenforced;
 };
@@ -67,17 +68,41 @@ static ty_status watch(struct run *run, int fd, source from, size_t place, struc
     return TY_OK;
 }
 
-/* A disk that cannot take a line stops nothing: the lock and the next line still tell. */
-static void write_state(struct run *run)
+/* A disk that cannot take a line stops nothing: the next line tells all again. */
+static ty_status write_state(struct run *run)
 {
     static const char *const names[] = {NULL, "memory", "cpu", "memory,cpu"};
     const char *unenforced = names[run->memory_unenforced + 2 * run->cpu_unenforced];
     struct ty_error why;
-    if (ty_facts_state(run->options->status_fd, &run->op, unenforced, run->durable, now(run).us,
-                       &why) != TY_OK)
+    ty_status status = TY_OK;
+    if (run->torn)
+        status = ty_write_all(run->options->status_fd, "\n", 1, &why);
+    if (status == TY_OK)
+        status = ty_facts_state(run->options->status_fd, &run->op, unenforced, run->durable,
+                                now(run).us, &why);
+    run->torn = status != TY_OK;
+    if (status != TY_OK)
         dprintf(STDERR_FILENO, "%s\n", why.text);
     run->op.changed = false;
     run->durable = false;
+    return status;
+}
+
+/* A result that is not told is lost: wait for a full disk to be cleared. */
+static void write_result(struct run *run)
+{
+    for (int i = 0; i < RESULT_TRIES; i++) {
+        run->durable = true;
+        if (write_state(run) == TY_OK)
+            return;
+        sleep(1);
+    }
+}
+
+static void tell_state(struct run *run)
+{
+    ty_status status = write_state(run);
+    (void)status; /* the next one tells all again */
 }
 
 /* --- carrying out --- */
@@ -158,7 +183,7 @@ static void note_started(struct run *run, size_t place, pid_t init_pid)
         dprintf(STDERR_FILENO, "%s\n", why.text);
     ty_live_started(live, now(run).us);
     ty_op_started(&run->op, &run->pods[place], now(run));
-    write_state(run);
+    tell_state(run);
 }
 
 static void hear_init(struct run *run, size_t place)
@@ -290,7 +315,7 @@ static void turn(struct run *run)
     ty_op_tick(&run->op, now(run));
     carry_out(run);
     if (run->op.changed && !ty_op_over(&run->op))
-        write_state(run);
+        tell_state(run);
 }
 
 /* --- life --- */
@@ -395,13 +420,12 @@ static void supervise(struct run *run)
 {
     ty_op_begin(&run->op, &run->options->plan->rules, run->pods, run->count, now(run));
     carry_out(run);
-    write_state(run);
+    tell_state(run);
     while (!ty_op_over(&run->op))
         turn(run);
     for (size_t i = 0; i < run->count; i++)
         ty_live_close(&run->live[i], true);
-    run->durable = true;
-    write_state(run);
+    write_result(run);
 }
 
 static void release(struct run *run)

@@ -124,6 +124,17 @@ static void show_children(struct builder *builder, const char *source, const cha
     closedir(folder);
 }
 
+/* The machine's resolver settings stand in for the image's. A link there may lead anywhere and is
+ * left alone. */
+static void add_resolver(const struct ty_plan_replica *replica, struct ty_buf *args)
+{
+    struct stat info;
+    char path[PATH_MAX];
+    join(path, replica->root, "etc/resolv.conf");
+    if (!ty_str_equal(replica->root, "/") && lstat(path, &info) == 0 && S_ISREG(info.st_mode))
+        add3(args, "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
+}
+
 /* Show one entry of a root: a link as a link, anything else bound read-only, opened up where a
  * mount needs it. */
 static void show(struct builder *builder, const char *source, const char *inside)
@@ -225,6 +236,7 @@ static void add_system(const struct ty_plan_replica *replica, const struct ty_sa
                        struct ty_buf *args)
 {
     add3(args, "--ro-bind", sandbox->hosts_path, "/etc/hosts");
+    add_resolver(replica, args);
     add(args, "--proc");
     add(args, "/proc");
     add(args, "--dev");
@@ -242,8 +254,10 @@ static void add_system(const struct ty_plan_replica *replica, const struct ty_sa
 
 static void add_mounts(const struct ty_plan_replica *replica, struct ty_buf *args)
 {
+    bool devices = false;
     for (size_t i = 0; i < replica->mount_count; i++) {
         const struct ty_plan_mount *mount = &replica->mounts[i];
+        devices |= mount->kind == TY_MOUNT_DEVICE;
         if (mount->kind == TY_MOUNT_TMPFS)
             add_tmpfs(args, mount->target, mount->size_bytes);
         else if (mount->kind == TY_MOUNT_DEVICE)
@@ -251,6 +265,8 @@ static void add_mounts(const struct ty_plan_replica *replica, struct ty_buf *arg
         else
             add3(args, mount->read_only ? "--ro-bind" : "--bind", mount->source, mount->target);
     }
+    if (devices) /* drivers and NCCL look up what hangs where */
+        add3(args, "--ro-bind-try", "/sys", "/sys");
 }
 
 static void add_environment(const struct ty_plan_replica *replica, struct ty_buf *args)
