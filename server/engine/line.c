@@ -1,7 +1,7 @@
 /* The waiting line. A round judges everyone in it at once (admit.h) and starts whoever may; it is
  * held only after a change (a job came, another gave back what it held, quotas or capacity
- * changed), and never takes more than a small part of the time: with a long line a round is
- * followed by a pause. */
+ * changed), and never takes more than a small part of the time: the longer the line, the longer
+ * the pause after a round. */
 #include "state.h"
 
 #include "trainyard/base/scope.h"
@@ -16,8 +16,8 @@ enum {
     TELL_AGAIN_MS = 10000, /* the reason may change often, its history should not */
     TELL_AT_ONCE_MAX = 64,
     TELL_PAUSE_MS = 100,
-    BUSY_PAUSE_MS = 10, /* another write of the job is on its way */
-    ROUND_PAUSE_FACTOR = 20,
+    BUSY_PAUSE_MS = 10,      /* another write of the job is on its way */
+    JOBS_PER_PAUSE_MS = 200, /* a round over so many takes a small part of a millisecond */
     TENANTS_PAGE = 500
 };
 
@@ -273,11 +273,9 @@ void line_round(struct ty_engine *engine)
     engine->round_again_ms = 0;
     if (engine->queue_count == 0)
         return;
-    int64_t began_ms = ty_monotonic_ms(engine->options.clock);
+    engine->round_pause_ms = engine->now_ms + (int64_t)engine->queue_count / JOBS_PER_PAUSE_MS;
     if (judge_line(engine) != TY_OK)
         engine->round_again_ms = engine->now_ms + BACKOFF_BASE_MS;
-    int64_t ended_ms = ty_monotonic_ms(engine->options.clock);
-    engine->round_pause_ms = ended_ms + (ended_ms - began_ms) * ROUND_PAUSE_FACTOR;
 }
 
 int64_t line_due_ms(const struct ty_engine *engine)
