@@ -11,6 +11,7 @@ import json
 import os
 import pwd
 import queue
+import random
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def script_changes(script: str, path: str = "/scripts") -> dict[str, Any]:
 class Driver:
     """One daemon's worth of local executor."""
 
-    def __init__(self, folder: Path, *options: str, user: str | None = None) -> None:
+    def __init__(self, folder: Path, *options: str, prefix: Sequence[str] = ()) -> None:
         self.folder = folder
         self.seen: list[dict[str, Any]] = []
         self.answers: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -98,10 +99,8 @@ class Driver:
         supervisor = find_program("SUPERVISOR", "bin/trainyard-supervisor")
         program = [find_program("LOCAL_RUN", "tests/local_run"), "--data", str(folder / "data")]
         program += ["--supervisor", supervisor, "--backoff", "100", *options]
-        if user:
-            program = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *program]
         self.process = subprocess.Popen(
-            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", env=sanitizer_environment()
+            [*prefix, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", env=sanitizer_environment()
         )
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -728,6 +727,72 @@ def test_applying_twice_runs_once(driver: Driver) -> None:
     assert sorted(lines, key=int) == [str(i) for i in range(100)]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_daemon_killed_at_any_moment_neither_doubles_nor_loses_a_run(folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    driver = Driver(folder)
+    driver.ask("claim ns runs")
+    runs = [
+        make_job(f"any-{i}", ["/bin/sh", "-c", f"echo {i} >> /output/n; sleep 0.05; echo end"], **claim_changes("runs"))
+        for i in range(12)
+    ]
+    for run in runs:
+        (folder / f"{run['object']}.json").write_text(json.dumps(run))
+    for _ in range(15):
+        for run in runs:
+            driver.send(f"apply {folder}/{run['object']}.json")
+        time.sleep(chance.uniform(0.0, 0.15))
+        driver.kill()
+        driver = Driver(folder)
+    for run in runs:
+        driver.apply(run)
+        assert driver.await_kind(run["object"], "succeeded", "failed", "gone")["kind"] == "succeeded"
+        assert driver.log(run["object"]) == "end\n"
+    lines = (folder / "data/volumes/ns/runs/n").read_text().split()
+    assert sorted(lines, key=int) == [str(i) for i in range(12)]
+    assert list((folder / "data/runs").glob(".new-*")) == []
+    driver.close()
+
+
+def test_a_shortage_of_descriptors_loses_no_run(folder: Path) -> None:
+    driver = Driver(folder, prefix=["prlimit", "--nofile=28:4096"])
+    names = [f"short-{i}" for i in range(12)]
+    for name in names:
+        run = make_job(name, ["/bin/sh", "-c", "sleep 1; echo done"])
+        await_true(lambda run=run: driver.apply(run)["status"] == "ok", "room for another run")
+    for name in names:
+        assert driver.await_kind(name, "succeeded", "failed", "gone")["kind"] == "succeeded"
+        assert driver.log(name) == "done\n"
+    driver.close()
+
+
+def test_a_full_disk_delays_the_result_and_does_not_lose_it(folder: Path) -> None:
+    data = folder / "data"
+    data.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(data)], check=False).returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        driver = Driver(folder)
+        driver.ask("claim ns tight")
+        # Many replicas make a line that no rest of a block holds.
+        script = "[ $$RANK = 0 ] || exec sleep 1000; cat /dev/zero > /output/filler; exit 5"
+        driver.apply(make_job("full", ["/bin/sh", "-c", script], workers=25, **claim_changes("tight")))
+        driver.await_kind("full", "running")
+        time.sleep(2)
+        assert [item["kind"] for item in driver.of("full")][-1] == "running"  # it has ended and cannot say so
+        (data / "volumes/ns/tight/filler").unlink(missing_ok=True)
+        assert driver.await_kind("full", "failed", "gone")["code"] == 5
+        driver.close()
+    finally:
+        subprocess.run(["umount", "-l", str(data)], check=True)
+
+
+def test_many_replicas_run_at_once(driver: Driver) -> None:
+    end = driver.finish(make_job("wide", ["/bin/sh", "-c", "echo $$RANK of $$WORLD_SIZE"], workers=59, clean="None"))
+    assert (end["kind"], len(end["replicas"])) == ("succeeded", 60)
+    assert driver.log("wide", "worker-58") == "59 of 60\n"
+
+
 def test_remove_forgets_a_run_and_keeps_claims_and_logs(driver: Driver) -> None:
     driver.ask("claim ns stays")
     driver.finish(make_job("past", ["/bin/sh", "-c", "echo x > /output/f; echo y"], **claim_changes("stays")))
@@ -739,9 +804,9 @@ def test_remove_forgets_a_run_and_keeps_claims_and_logs(driver: Driver) -> None:
 def test_an_ordinary_user_can_do_the_same(folder: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("already an ordinary user")
-    user = "nobody"
-    os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
-    driver = Driver(folder, user=str(pwd.getpwnam(user).pw_uid))
+    user = pwd.getpwnam("nobody").pw_uid
+    os.chown(folder, user, -1)
+    driver = Driver(folder, prefix=["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"])
     driver.ask("claim ns mine")
     changes = script_changes("import os; open('/output/f', 'w').write('x'); print(os.getuid(), flush=True)")
     volume = claim_changes("mine")
@@ -749,7 +814,7 @@ def test_an_ordinary_user_can_do_the_same(folder: Path) -> None:
     changes["volumeMounts"] += volume["volumeMounts"]
     end = driver.finish(make_job("user", ["python", "/scripts/train.py"], **changes))
     assert end["kind"] == "succeeded"
-    assert (folder / "data/volumes/ns/mine/f").stat().st_uid == pwd.getpwnam(user).pw_uid
+    assert (folder / "data/volumes/ns/mine/f").stat().st_uid == user
     driver.close()
 
 
