@@ -18,6 +18,7 @@ CREATE TABLE jobs (
     revision INTEGER NOT NULL CHECK (revision >= 1),
     attempt INTEGER NOT NULL CHECK (attempt >= 0),
     restarts INTEGER NOT NULL CHECK (restarts >= 0),
+    attempt_restarts INTEGER NOT NULL CHECK (attempt_restarts >= 0),
     replicas INTEGER NOT NULL CHECK (replicas >= 1),
     gpus INTEGER NOT NULL CHECK (gpus >= 0),
     epochs INTEGER NOT NULL CHECK (epochs >= 0),

@@ -19,6 +19,7 @@ enum job_column {
     COLUMN_REVISION,
     COLUMN_ATTEMPT,
     COLUMN_RESTARTS,
+    COLUMN_ATTEMPT_RESTARTS,
     COLUMN_REPLICAS,
     COLUMN_GPUS,
     COLUMN_EPOCHS,
@@ -56,6 +57,7 @@ static void decode_status(sqlite3_stmt *stmt, struct ty_job_status *status, bool
     status->sequence = sqlite3_column_int64(stmt, COLUMN_SEQUENCE);
     status->attempt = sqlite3_column_int(stmt, COLUMN_ATTEMPT);
     status->restarts = sqlite3_column_int(stmt, COLUMN_RESTARTS);
+    status->attempt_restarts = sqlite3_column_int(stmt, COLUMN_ATTEMPT_RESTARTS);
     status->run_active = sqlite3_column_int(stmt, COLUMN_RUN_ACTIVE) != 0;
     status->cancel_requested = sqlite3_column_int(stmt, COLUMN_CANCEL_REQUESTED) != 0;
     status->suspend_requested = sqlite3_column_int(stmt, COLUMN_SUSPEND_REQUESTED) != 0;

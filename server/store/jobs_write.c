@@ -105,6 +105,7 @@ static void bind_job(struct ty_bind *bind, const struct ty_job_record *record)
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         ty_bind_text(bind, texts[i]);
+    ty_bind_int(bind, status->attempt_restarts);
 }
 
 static ty_status insert_row(struct ty_writer *writer, struct ty_job_record *record,
@@ -302,6 +303,7 @@ static ty_status save_changed(struct ty_writer *writer, const struct ty_job_reco
         ty_bind_int(&bind, numbers[i]);
     bind_exit(&bind, &now->exit);
     ty_bind_text(&bind, now->message);
+    ty_bind_int(&bind, now->attempt_restarts);
     return ty_bind_step(&writer->conn, &bind, NULL, "store the step", err);
 }
 
@@ -312,7 +314,7 @@ static ty_status save_touched(struct ty_writer *writer, const struct ty_job_reco
     const struct ty_job_status *now = &record->status;
     const int64_t touch[] = {record->row,      now->cancel_requested, now->suspend_requested,
                              now->restarts,    now->observed_at,      record->revision,
-                             now->deadline_at, now->retry_at};
+                             now->deadline_at, now->retry_at,         now->attempt_restarts};
     ty_status status = ty_run_ints(&writer->conn, TY_SQL_JOB_TOUCH, touch,
                                    sizeof(touch) / sizeof(touch[0]), "store the step", err);
     if (status != TY_OK || !run_moved)

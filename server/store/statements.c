@@ -15,7 +15,8 @@
 #define JOB_COLUMNS                                                                                \
     "j.row, j.tenant, t.name, j.id, j.name, j.object_name, j.namespace, j.state, j.cause,"         \
     " j.run_active, j.cancel_requested, j.suspend_requested, j.sequence, j.revision, j.attempt,"   \
-    " j.restarts, j.replicas, j.gpus, j.epochs, j.priority, j.max_retries, j.timeout_seconds,"     \
+    " j.restarts, j.attempt_restarts, j.replicas, j.gpus, j.epochs, j.priority, j.max_retries, "   \
+    "j.timeout_seconds,"                                                                           \
     " j.keep_seconds, j.created_at, j.updated_at, j.started_at, j.finished_at, j.deadline_at,"     \
     " j.retry_at, j.observed_at, j.exit_code, j.exit_signal, j.exit_replica, j.executor,"          \
     " j.origin_id, j.origin_kind, j.image, j.message, j.labels, j.description, j.warnings"
@@ -115,9 +116,10 @@ static const char *const texts[TY_SQL_COUNT] = {
         " replicas, gpus, epochs, priority, max_retries, timeout_seconds, keep_seconds,"
         " created_at, updated_at, started_at, finished_at, deadline_at, retry_at, observed_at,"
         " exit_code, exit_signal, exit_replica, executor, origin_id, origin_kind, image, message,"
-        " labels, description, warnings) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+        " labels, description, warnings, attempt_restarts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "?9, ?10, ?11,"
         " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,"
-        " ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40)",
+        " ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41)",
     [TY_SQL_JOB_SPEC_INSERT] = "INSERT INTO job_specs (job, spec) VALUES (?1, ?2)",
     [TY_SQL_JOB_LABELS_INSERT] = "INSERT INTO job_labels (tenant, key, value, job)"
                                  " SELECT ?1, key, value, ?2 FROM json_each(?3)",
@@ -128,10 +130,11 @@ static const char *const texts[TY_SQL_COUNT] = {
         " suspend_requested = ?7, sequence = ?8, revision = ?9, attempt = ?10, restarts = ?11,"
         " updated_at = ?12, started_at = ?13, finished_at = ?14, deadline_at = ?15, retry_at = ?16,"
         " observed_at = ?17, exit_code = ?18, exit_signal = ?19, exit_replica = ?20,"
-        " message = ?21 WHERE row = ?1",
+        " message = ?21, attempt_restarts = ?22 WHERE row = ?1",
     [TY_SQL_JOB_TOUCH] =
         "UPDATE jobs SET cancel_requested = ?2, suspend_requested = ?3, restarts = ?4,"
-        " observed_at = ?5, revision = ?6, deadline_at = ?7, retry_at = ?8 WHERE row = ?1",
+        " observed_at = ?5, revision = ?6, deadline_at = ?7, retry_at = ?8,"
+        " attempt_restarts = ?9 WHERE row = ?1",
     [TY_SQL_JOB_SETTLE] = "UPDATE jobs SET live = ?2, run_active = ?3 WHERE row = ?1",
     [TY_SQL_JOB_REPLICAS_SAVE] = "INSERT INTO job_replicas (job, list) VALUES (?1, ?2)"
                                  " ON CONFLICT (job) DO UPDATE SET list = excluded.list",

@@ -111,7 +111,8 @@ class Gateway:
         return f"http://{self.address}{path}"
 
     def request(self, method: str, path: str, token: str | None = None, **more) -> requests.Response:
-        headers = {"Authorization": f"Bearer {token or self.token}", **more.pop("headers", {})}
+        own = {"Authorization": f"Bearer {token or self.token}", "Accept-Encoding": "identity"}
+        headers = {**own, **more.pop("headers", {})}
         return self.session.request(method, self.url(path), headers=headers, timeout=more.pop("timeout", 60), **more)
 
     def get(self, path: str, **more) -> requests.Response:

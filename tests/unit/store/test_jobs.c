@@ -253,6 +253,7 @@ static void a_touch_stores_no_transition(void **state)
         struct seen seen = get(fixture, job.id);
         assert_int_equal(seen.last.revision, cases[i].revision);
         assert_int_equal(seen.last.status.restarts, cases[i].next.restarts);
+        assert_int_equal(seen.last.status.attempt_restarts, cases[i].next.attempt_restarts);
         assert_int_equal(seen.last.status.observed_at, cases[i].next.observed_at);
         assert_int_equal(seen.last.status.cancel_requested, cases[i].next.cancel_requested);
     }
