@@ -168,6 +168,7 @@ unsigned ty_http_server_port(const struct ty_http_server *server, size_t index)
 
 /* ---- start ---- */
 
+static void log_library(void *context, const char *format, va_list arguments) TY_PRINTF(2, 0);
 static void log_library(void *context, const char *format, va_list arguments)
 {
     const struct ty_http_server *server = context;

@@ -1,0 +1,3 @@
+foreach(target reader target fields gzip)
+    ty_fuzz(fuzz_http_${target} ty_http)
+endforeach()
