@@ -71,16 +71,36 @@ static char *find_address(const struct cli *cli)
     return with_scheme(found ? found : "127.0.0.1:8080");
 }
 
+bool cli_is_loopback(const char *address)
+{
+    static const char *const hosts[] = {"localhost", "[::1]"};
+    const char *scheme = strstr(address, "://");
+    const char *host = scheme ? scheme + 3 : address;
+    size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+    if (memchr(host, '@', strcspn(host, "/")))
+        return false;
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
+        if (strlen(hosts[i]) == len && memcmp(hosts[i], host, len) == 0)
+            return true;
+    return ty_str_starts(host, "127.") && strspn(host, "0123456789.") == len;
+}
+
+/* The machine's own token is for the machine's own gateway: it never goes to another address. */
 static char *find_token(const struct cli *cli)
 {
-    const char *file = cli_value(cli, "token-file") ? cli_value(cli, "token-file")
-                                                    : getenv("TRAINYARD_TOKEN_FILE");
+    const char *file = cli_value(cli, "token-file");
     const char *token = getenv("TRAINYARD_TOKEN");
-    if (cli_value(cli, "token-file") || (file && !token))
-        return read_line(file);
-    if (token && token[0] != '\0')
+    if (!file && token && token[0] != '\0')
         return strdup(token);
-    return read_from_machine(cli, "admin.token");
+    if (!file)
+        file = getenv("TRAINYARD_TOKEN_FILE");
+    if (file && file[0] != '\0') {
+        char *line = read_line(file);
+        if (!line)
+            cli_say("cannot read the token file %s", file);
+        return line;
+    }
+    return cli_is_loopback(cli->url) ? read_from_machine(cli, "admin.token") : NULL;
 }
 
 int cli_find(struct cli *cli)

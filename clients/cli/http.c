@@ -6,14 +6,18 @@
 #include "trainyard/base/random.h"
 
 #include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <strings.h>
 #include <time.h>
 
-enum { TRIES = 6, TRIES_MS = 120000, ANSWER_MAX = 256 * 1024 * 1024, DEFAULT_TIMEOUT_S = 90 };
+enum { TRIES = 6, TRIES_MS = 120000, PAUSE_MOST_MS = 30000 };
+enum { ANSWER_MAX = 256 * 1024 * 1024, DEFAULT_TIMEOUT_S = 90 };
 
 int http_exit_code(long status)
 {
-    if (status >= 200 && status < 400)
+    if ((status >= 200 && status < 300) || status == 304)
         return EXIT_DONE;
     if (status == 401 || status == 403)
         return EXIT_AUTH;
@@ -24,10 +28,8 @@ int http_exit_code(long status)
     return EXIT_UNAVAILABLE;
 }
 
-void http_encode(struct ty_buf *out, const char *text)
+static void encode(struct ty_buf *out, const char *text, const char *plain)
 {
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
     for (const char *c = text; *c; c++) {
         if (strchr(plain, *c))
             ty_buf_addc(out, *c);
@@ -36,19 +38,53 @@ void http_encode(struct ty_buf *out, const char *text)
     }
 }
 
+#define UNRESERVED "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+void http_encode(struct ty_buf *out, const char *text)
+{
+    encode(out, text, UNRESERVED);
+}
+
+void http_encode_path(struct ty_buf *out, const char *text)
+{
+    encode(out, text, UNRESERVED "/");
+}
+
+void http_add_query(struct ty_buf *path, const char *name, const char *value)
+{
+    bool first = !path->data || !strchr(path->data, '?');
+    ty_buf_addf(path, "%c%s=", first ? '?' : '&', name);
+    http_encode(path, value);
+}
+
+void http_add_query_int(struct ty_buf *path, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    http_add_query(path, name, text);
+}
+
 void http_key(char out[HTTP_KEY])
 {
     ty_id_make(ty_random_system(), ty_now_us(ty_clock_system()), "cli_", out);
 }
 
-void http_pause(unsigned try, int64_t retry_after)
+int64_t http_pause_ms(const struct ty_random *random, unsigned try, int64_t retry_after)
 {
-    uint64_t most = 500u << (try < 6 ? try : 6);
-    int64_t pause_ms = (int64_t)ty_random_below(ty_random_system(), most < 30000 ? most : 30000);
-    if (pause_ms < retry_after * 1000)
-        pause_ms = retry_after * 1000;
-    struct timespec pause = {.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000};
-    nanosleep(&pause, NULL);
+    uint64_t most = try < 6 ? 500u <<
+    try : PAUSE_MOST_MS
+        ;
+    if (most > PAUSE_MOST_MS)
+        most = PAUSE_MOST_MS;
+    int64_t pause_ms = (int64_t)ty_random_below(random, most + 1);
+    return pause_ms < retry_after * 1000 ? retry_after * 1000 : pause_ms;
+}
+
+void http_sleep_ms(int64_t ms)
+{
+    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
+        continue;
 }
 
 /* --- one exchange --- */
@@ -58,6 +94,7 @@ struct exchange {
     CURL *curl;
     http_sink *sink; /* NULL: into answer->body */
     void *context;
+    bool maybe_done; /* an earlier try got no answer, but may have been carried out */
 };
 
 static bool header_is(const char *line, const char *name, const char **value_out)
@@ -69,7 +106,20 @@ static bool header_is(const char *line, const char *name, const char **value_out
     return true;
 }
 
-static void read_head(struct http_answer *answer, const char *line)
+/* "bytes 5-9/10" or "bytes * / 10" (without the blanks). */
+static void read_content_range(struct http_answer *answer, const char *value)
+{
+    char number[24];
+    const char *slash = strchr(value, '/');
+    if (!ty_str_starts(value, "bytes ") || !slash)
+        return;
+    (void)!ty_str_to_int(slash + 1, 0, INT64_MAX, &answer->total);
+    value += strlen("bytes ");
+    snprintf(number, sizeof number, "%.*s", (int)strcspn(value, "-/"), value);
+    (void)!ty_str_to_int(number, 0, INT64_MAX, &answer->range_start);
+}
+
+void http_read_head(struct http_answer *answer, const char *line)
 {
     const char *value;
     if (header_is(line, "ETag", &value))
@@ -80,6 +130,8 @@ static void read_head(struct http_answer *answer, const char *line)
         (void)!ty_str_to_int(value, 0, INT64_MAX, &answer->log_offset);
     else if (header_is(line, "Content-Length", &value))
         (void)!ty_str_to_int(value, 0, INT64_MAX, &answer->length);
+    else if (header_is(line, "Content-Range", &value))
+        read_content_range(answer, value);
     else if (header_is(line, "Retry-After", &value))
         (void)!ty_str_to_int(value, 0, 86400, &answer->retry_after);
 }
@@ -93,7 +145,7 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *context)
     memcpy(line, bytes, copied);
     line[copied] = '\0';
     line[strcspn(line, "\r\n")] = '\0';
-    read_head(exchange->answer, line);
+    http_read_head(exchange->answer, line);
     return len;
 }
 
@@ -103,10 +155,8 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
     struct http_answer *answer = exchange->answer;
     size_t len = size * count;
     curl_easy_getinfo(exchange->curl, CURLINFO_RESPONSE_CODE, &answer->status);
-    if (exchange->sink && answer->status >= 200 && answer->status < 300) {
-        answer->partial = answer->status == 206;
+    if (exchange->sink && answer->status >= 200 && answer->status < 300)
         return exchange->sink(exchange->context, answer, bytes, len) ? len : 0;
-    }
     ty_buf_add(&answer->body, bytes, len);
     return answer->body.failed == TY_OK ? len : 0;
 }
@@ -128,34 +178,56 @@ static struct curl_slist *make_fields(const struct cli *cli, const struct http_r
     struct curl_slist *list = NULL;
     ty_buf_init(&bearer, 4096);
     ty_buf_addf(&bearer, "Bearer %s", cli->token);
-    list = add_field(list, "Authorization", bearer.data);
+    list = add_field(list, "Authorization", bearer.failed == TY_OK ? bearer.data : NULL);
     list = add_field(list, "Accept", request->accept ? request->accept : "application/json");
     list = add_field(list, "Trainyard-Tenant", cli->tenant);
     list = add_field(list, "Idempotency-Key", request->key);
     list = add_field(list, "Range", request->range);
     list = add_field(list, "If-Range", request->if_range);
-    list = add_field(list, "Content-Type", request->body ? "application/json" : NULL);
+    list = add_field(list, "If-None-Match", request->if_none_match);
+    /* An empty value takes the header away that curl would send. */
+    list = add_field(list, "Content-Type", request->body ? "application/json" : "");
     return add_field(list, "Expect", ""); /* never wait for 100 Continue */
 }
 
 static void reset_answer(struct http_answer *answer)
 {
     ty_buf_done(&answer->body);
-    *answer = (struct http_answer){.log_offset = -1, .length = -1};
+    *answer = (struct http_answer){.log_offset = -1, .length = -1, .range_start = -1, .total = -1};
     ty_buf_init(&answer->body, ANSWER_MAX);
 }
 
 static void set_method(CURL *curl, const struct http_request *request)
 {
-    bool get = ty_str_equal(request->method, "GET");
-    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, get ? NULL : request->method);
-    if (request->body) {
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
-    } else if (!get) {
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "");
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)0);
+    const char *body = request->body;
+    if (ty_str_equal(request->method, "HEAD"))
+        curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+    else if (!ty_str_equal(request->method, "GET"))
+        curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+    if (body || ty_str_equal(request->method, "POST")) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                         (curl_off_t)(body ? request->body_len : 0));
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body ? body : "");
     }
+}
+
+/* A proxy of the environment is for the world, not for this machine. */
+static void set_connection(CURL *curl, const struct cli *cli, const struct http_request *request)
+{
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "trainyard/" TRAINYARD_VERSION);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, cli->hasty ? 1L : 10L);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 30L);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 10L);
+    if (cli_is_loopback(cli->url))
+        curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    if (cli->hasty)
+        curl_easy_setopt(curl, CURLOPT_TIMEOUT, 2L);
+    else if (request->timeout_s >= 0)
+        curl_easy_setopt(curl, CURLOPT_TIMEOUT,
+                         (long)(request->timeout_s ? request->timeout_s : DEFAULT_TIMEOUT_S));
 }
 
 static CURLcode exchange_once(const struct cli *cli, const struct http_request *request,
@@ -169,17 +241,12 @@ static CURLcode exchange_once(const struct cli *cli, const struct http_request *
     reset_answer(exchange->answer);
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_URL, url.data);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_head);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, exchange);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, exchange);
-    if (request->timeout_s >= 0)
-        curl_easy_setopt(curl, CURLOPT_TIMEOUT,
-                         request->timeout_s ? request->timeout_s : DEFAULT_TIMEOUT_S);
+    set_connection(curl, cli, request);
     set_method(curl, request);
     CURLcode code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &exchange->answer->status);
@@ -225,41 +292,89 @@ static void say_problem(const struct http_answer *answer)
 
 static bool repeatable(const struct http_request *request)
 {
-    return !ty_str_equal(request->method, "POST") && !ty_str_equal(request->method, "PATCH")
-               ? true
-               : request->key != NULL;
+    bool changes_each_time =
+        ty_str_equal(request->method, "POST") || ty_str_equal(request->method, "PATCH");
+    return !changes_each_time || request->key != NULL;
+}
+
+static bool is_busy(long status)
+{
+    return status == 408 || status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+bool http_is_passing(long status)
+{
+    return status < 300 || is_busy(status);
 }
 
 static bool worth_another_try(CURLcode code, const struct http_answer *answer)
 {
-    long status = answer->status;
     if (code != CURLE_OK)
         return code != CURLE_WRITE_ERROR && code != CURLE_URL_MALFORMAT &&
-               code != CURLE_UNSUPPORTED_PROTOCOL;
-    return status == 408 || status == 429 || status == 502 || status == 503 || status == 504;
+               code != CURLE_UNSUPPORTED_PROTOCOL && code != CURLE_PEER_FAILED_VERIFICATION &&
+               code != CURLE_FAILED_INIT && code != CURLE_OUT_OF_MEMORY;
+    return is_busy(answer->status);
+}
+
+static void say_again(const struct http_request *request, const struct http_answer *answer,
+                      int64_t pause_ms)
+{
+    if (request->quiet || pause_ms < 1000)
+        return;
+    if (answer->status != 0)
+        cli_say("the gateway answered %ld; again in %" PRId64 " s", answer->status,
+                (pause_ms + 999) / 1000);
+    else
+        cli_say("no answer; again in %" PRId64 " s", (pause_ms + 999) / 1000);
+}
+
+/* Try until something is final, within TRIES and TRIES_MS (H27). */
+static CURLcode exchange_often(const struct cli *cli, const struct http_request *request,
+                               struct exchange *exchange)
+{
+    int64_t end = ty_monotonic_ms(ty_clock_system()) + TRIES_MS;
+    unsigned tries = request->once || cli->hasty || !repeatable(request) ? 1 : TRIES;
+    for (unsigned try = 0;; try++) {
+        CURLcode code = exchange_once(cli, request, exchange);
+        if (!worth_another_try(code, exchange->answer) || try + 1 == tries)
+            return code;
+        exchange->maybe_done |= code != CURLE_OK;
+        int64_t pause_ms = http_pause_ms(ty_random_system(), try, exchange->answer->retry_after);
+        if (ty_monotonic_ms(ty_clock_system()) + pause_ms > end)
+            return code;
+        say_again(request, exchange->answer, pause_ms);
+        http_sleep_ms(pause_ms);
+    }
+}
+
+/* What an exchange comes to, with its words. */
+static int conclude(const struct cli *cli, const struct http_request *request, CURLcode code,
+                    const struct http_answer *answer)
+{
+    if (code != CURLE_OK) {
+        if (!request->quiet && !cli->hasty)
+            cli_say("%s cannot be reached: %s", cli->url, curl_easy_strerror(code));
+        return EXIT_UNAVAILABLE;
+    }
+    int result = http_exit_code(answer->status);
+    bool has_words = !ty_str_equal(request->method, "HEAD");
+    if (result != EXIT_DONE && has_words && !(request->quiet && is_busy(answer->status)))
+        say_problem(answer);
+    return result;
 }
 
 int http_call(const struct cli *cli, const struct http_request *request, struct http_answer *answer)
 {
     struct exchange exchange = {.answer = answer, .curl = curl_easy_init()};
-    int64_t end = ty_monotonic_ms(ty_clock_system()) + TRIES_MS;
-    CURLcode code = CURLE_FAILED_INIT;
     *answer = (struct http_answer){0};
-    for (unsigned try = 0; exchange.curl && try < TRIES; try++) {
-        code = exchange_once(cli, request, &exchange);
-        if (!worth_another_try(code, answer) || !repeatable(request) || try + 1 == TRIES ||
-            ty_monotonic_ms(ty_clock_system()) + answer->retry_after * 1000 > end)
-            break;
-        http_pause(try, answer->retry_after);
-    }
+    CURLcode code = exchange.curl ? exchange_often(cli, request, &exchange) : CURLE_FAILED_INIT;
     curl_easy_cleanup(exchange.curl);
-    if (code != CURLE_OK) {
-        cli_say("%s cannot be reached: %s", cli->url, curl_easy_strerror(code));
-        return EXIT_UNAVAILABLE;
+    if (code == CURLE_OK && answer->status == 404 && exchange.maybe_done &&
+        ty_str_equal(request->method, "DELETE")) {
+        ty_buf_clear(&answer->body);
+        return EXIT_DONE; /* by the try before */
     }
-    if (answer->status >= 400)
-        say_problem(answer);
-    return http_exit_code(answer->status);
+    return conclude(cli, request, code, answer);
 }
 
 int http_json(const struct cli *cli, const struct http_request *request, json_t **json_out)
@@ -285,6 +400,27 @@ int http_get(const struct cli *cli, const char *path, json_t **json_out)
     return http_json(cli, &request, json_out);
 }
 
+int http_send(const struct cli *cli, const char *method, const char *path, const json_t *body,
+              const char *key, json_t **json_out)
+{
+    char own_key[HTTP_KEY];
+    ty_auto_free char *text =
+        body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    http_key(own_key);
+    if (body && !text) {
+        cli_say("out of memory");
+        return EXIT_JOB_FAILED;
+    }
+    struct http_request request = {
+        .method = method,
+        .path = path,
+        .body = text,
+        .body_len = text ? strlen(text) : 0,
+        .key = ty_str_equal(method, "POST") ? (key ? key : own_key) : NULL,
+    };
+    return http_json(cli, &request, json_out);
+}
+
 int http_stream(const struct cli *cli, const struct http_request *request, http_sink *sink,
                 void *context, struct http_answer *answer, bool *complete_out)
 {
@@ -294,7 +430,5 @@ int http_stream(const struct cli *cli, const struct http_request *request, http_
     CURLcode code = exchange.curl ? exchange_once(cli, request, &exchange) : CURLE_FAILED_INIT;
     curl_easy_cleanup(exchange.curl);
     *complete_out = code == CURLE_OK && answer->status >= 200 && answer->status < 300;
-    if (code == CURLE_OK && answer->status >= 400)
-        say_problem(answer);
-    return code == CURLE_OK ? http_exit_code(answer->status) : EXIT_UNAVAILABLE;
+    return conclude(cli, request, code, answer);
 }

@@ -4,6 +4,8 @@
 
 #include "cli.h"
 
+#include "trainyard/base/random.h"
+
 struct http_answer {
     long status; /* 0: no answer */
     struct ty_buf body;
@@ -12,7 +14,8 @@ struct http_answer {
     int64_t log_offset;  /* Log-Offset, -1 when absent */
     int64_t length;      /* Content-Length, -1 when absent */
     int64_t retry_after; /* seconds, 0 when absent */
-    bool partial;        /* 206 */
+    int64_t range_start; /* of Content-Range, -1 when absent */
+    int64_t total;       /* of Content-Range, -1 when absent */
 };
 
 struct http_request {
@@ -24,7 +27,10 @@ struct http_request {
     const char *key;    /* Idempotency-Key: makes a POST repeatable */
     const char *range;  /* "bytes=5-" with if_range, or NULL */
     const char *if_range;
+    const char *if_none_match;
     int64_t timeout_s; /* of the whole call, 0 = 90; -1 = none (streams) */
+    bool quiet;        /* say nothing when the gateway cannot be reached or cannot answer now */
+    bool once;         /* do not try again */
 };
 
 /* Call until an answer comes that is worth keeping: connection failures, 408, 429, 502, 503 and 504
@@ -37,6 +43,10 @@ int http_call(const struct cli *cli, const struct http_request *request,
 int http_json(const struct cli *cli, const struct http_request *request, json_t **json_out);
 int http_get(const struct cli *cli, const char *path, json_t **json_out);
 
+/* Send a JSON body (NULL = none) by POST or PATCH; a POST gets a key when `key` is NULL. */
+int http_send(const struct cli *cli, const char *method, const char *path, const json_t *body,
+              const char *key, json_t **json_out);
+
 /* Stream an answer's body as it comes. `sink` returns false to stop. One try; `status_out` 0 when
  * it broke off. The head of the answer is in *answer before the first byte is given. */
 typedef bool http_sink(void *context, const struct http_answer *answer, const char *bytes,
@@ -44,14 +54,27 @@ typedef bool http_sink(void *context, const struct http_answer *answer, const ch
 int http_stream(const struct cli *cli, const struct http_request *request, http_sink *sink,
                 void *context, struct http_answer *answer, bool *complete_out);
 
+/* Whether another try may help: no answer, one that broke off, or one of the passing statuses. */
+bool http_is_passing(long status);
+
 /* What an error status means for the exit code. */
 int http_exit_code(long status);
 
-/* Full jitter: up to 0.5 s doubled with each try, at most 30 s, at least `retry_after`. Sleeps. */
-void http_pause(unsigned try, int64_t retry_after);
+/* Full jitter: up to 0.5 s doubled with each try, at most 30 s, and at least `retry_after` s. */
+int64_t http_pause_ms(const struct ty_random *random, unsigned try, int64_t retry_after);
+void http_sleep_ms(int64_t ms);
 
-/* Append `text` percent-encoded for a query value or one path segment. */
+/* Take one header line into the answer. */
+void http_read_head(struct http_answer *answer, const char *line);
+
+/* Append `text` percent-encoded for a query value or one path segment; or for a whole path, whose
+ * slashes stay. */
 void http_encode(struct ty_buf *out, const char *text);
+void http_encode_path(struct ty_buf *out, const char *text);
+
+/* Append "?name=value" or "&name=value", the value encoded. */
+void http_add_query(struct ty_buf *path, const char *name, const char *value);
+void http_add_query_int(struct ty_buf *path, const char *name, int64_t value);
 
 /* A fresh key for one logical call. */
 enum { HTTP_KEY = 40 };

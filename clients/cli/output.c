@@ -1,233 +1,282 @@
-/* Results on standard output: aligned tables, JSON, YAML or bare names. */
-#include "cli.h"
+#include "output.h"
+
+#include "http.h"
+#include "text.h"
 
 #include "trainyard/base/yaml.h"
 
-#include <stdio.h>
+enum { CELL_MAX = 512, YAML_MAX = 256 * 1024 * 1024, PAGE_DEFAULT = 50, PAGE_MAX = 500 };
 
-enum { CELL_MAX = 256, COLUMNS_MAX = 16 };
-
-static const json_t *member_of(const json_t *object, const char *member)
+static const char *make_cell(const struct cli_column *column, const struct cli *cli,
+                             const json_t *item, char out[CELL_MAX])
 {
-    char name[64];
-    const char *dot = strchr(member, '.');
-    if (!dot)
-        return json_object_get(object, member);
-    snprintf(name, sizeof name, "%.*s", (int)(dot - member), member);
-    return member_of(json_object_get(object, name), dot + 1);
-}
-
-/* "2026-01-02T03:04:05.000006Z" as "2026-01-02 03:04:05". */
-static bool shorten_time(const char *text, char *out, size_t size)
-{
-    if (strlen(text) < 20 || text[4] != '-' || text[10] != 'T' || text[19] != '.')
-        return false;
-    snprintf(out, size, "%.10s %.8s", text, text + 11);
-    return true;
-}
-
-/* Control bytes in a cell would move the cursor of whoever reads it. */
-static void make_printable(char *text)
-{
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-}
-
-static void join(const json_t *value, char *out, size_t size)
-{
-    size_t index;
-    json_t *item;
-    out[0] = '\0';
-    json_array_foreach((json_t *)(uintptr_t)value, index, item)
-    {
-        size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s%s", index > 0 ? "," : "",
-                 json_is_string(item) ? json_string_value(item) : "…");
-    }
-    if (index == 0)
-        ty_str_copy(out, size, "-");
-}
-
-static void pairs(const json_t *value, char *out, size_t size)
-{
-    const char *key;
-    json_t *item;
-    out[0] = '\0';
-    json_object_foreach((json_t *)(uintptr_t)value, key, item)
-    {
-        size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s%s=%s", used > 0 ? "," : "", key,
-                 json_is_string(item) ? json_string_value(item) : "…");
-    }
-    if (out[0] == '\0')
-        ty_str_copy(out, size, "-");
-}
-
-const char *cli_text(const json_t *object, const char *member, char *out, size_t size)
-{
-    const json_t *value = member_of(object, member);
-    if (json_is_string(value)) {
-        const char *text = json_string_value(value);
-        if (!shorten_time(text, out, size))
-            ty_str_copy(out, size, text[0] != '\0' ? text : "-");
-    } else if (json_is_integer(value)) {
-        snprintf(out, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    } else if (json_is_boolean(value)) {
-        ty_str_copy(out, size, json_is_true(value) ? "yes" : "no");
-    } else if (json_is_array(value)) {
-        join(value, out, size);
-    } else if (json_is_object(value)) {
-        pairs(value, out, size);
-    } else {
-        ty_str_copy(out, size, "-");
-    }
-    make_printable(out);
+    const json_t *value = json_object_get(item, column->member);
+    if (column->kind == SHOW_SIZE && json_is_integer(value))
+        cli_size_text(json_integer_value(value), out);
+    else if (column->kind == SHOW_DURATION && json_is_integer(value))
+        cli_duration_text(json_integer_value(value), out);
+    else
+        cli_text(item, column->member, out, CELL_MAX);
+    if (cli->format != FORMAT_WIDE)
+        cli_shorten(out, CELL_MAX, column->most);
     return out;
 }
 
-static int print_json(const json_t *value)
+/* Green for what went well, red for what did not. */
+const char *cli_color(bool wanted, const char *text)
 {
-    int failed = json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    return failed || putchar('\n') == EOF ? EXIT_JOB_FAILED : EXIT_DONE;
-}
-
-static int print_yaml(const json_t *value)
-{
-    ty_auto_buf text;
-    ty_buf_init(&text, 256 * 1024 * 1024);
-    ty_yaml_write(&text, value);
-    return text.failed == TY_OK && fwrite(text.data, 1, text.len, stdout) == text.len
-               ? EXIT_DONE
-               : EXIT_JOB_FAILED;
-}
-
-/* How many columns a text takes: code points, not bytes. */
-static size_t width_of(const char *text)
-{
-    size_t width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
-static void print_cell(const char *text, size_t width, bool last)
-{
-    size_t used = width_of(text);
-    fputs(text, stdout);
-    if (!last)
-        for (; used < width + 2; used++)
-            putchar(' ');
-}
-
-/* Green for what went well, red for what did not, when the terminal wants colours. */
-static const char *color_of(const struct cli *cli, const char *text)
-{
-    static const char *const good[] = {"succeeded", "running", "yes"};
-    static const char *const bad[] = {"failed", "lost"};
-    if (!cli->color)
-        return NULL;
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        if (ty_str_equal(text, good[i]))
-            return "\033[32m";
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        if (ty_str_equal(text, bad[i]))
-            return "\033[31m";
+    static const struct {
+        const char *text;
+        const char *color;
+    } colors[] = {
+        {"succeeded",  "\033[32m"},
+        {"running",    "\033[32m"},
+        {"failed",     "\033[31m"},
+        {"lost",       "\033[31m"},
+        {"cancelled",  "\033[33m"},
+        {"cancelling", "\033[33m"},
+        {"suspended",  "\033[33m"},
+        {"restarting", "\033[33m"},
+    };
+    for (size_t i = 0; wanted && i < sizeof colors / sizeof colors[0]; i++)
+        if (ty_str_equal(text, colors[i].text))
+            return colors[i].color;
     return NULL;
 }
 
-static void print_row(const struct cli *cli, const json_t *item, const struct cli_column **shown,
-                      size_t count, const size_t *widths)
+static void print_cell(const struct cli_listing *listing, const char *text, size_t width, bool last)
 {
-    char cell[CELL_MAX];
-    for (size_t c = 0; c < count; c++) {
-        const char *text =
-            item ? cli_text(item, shown[c]->member, cell, sizeof cell) : shown[c]->title;
-        const char *color = item ? color_of(cli, text) : NULL;
-        if (color)
-            fputs(color, stdout);
-        print_cell(text, widths[c], c + 1 == count);
-        if (color)
-            fputs("\033[0m", stdout);
-    }
-    putchar('\n');
+    const char *color = cli_color(listing->cli->color && listing->begun, text);
+    fprintf(listing->out, "%s%s%s", color ? color : "", text, color ? "\033[0m" : "");
+    if (!last)
+        fprintf(listing->out, "%*s", (int)(width + 2 - cli_width(text)), "");
 }
 
-static int print_table(const struct cli *cli, const json_t *items, const struct cli_column *columns)
+struct shown {
+    const struct cli_column *columns[COLUMNS_MAX];
+    size_t count;
+};
+
+static struct shown choose_columns(const struct cli_listing *listing)
 {
-    const struct cli_column *shown[COLUMNS_MAX];
-    size_t widths[COLUMNS_MAX];
-    size_t count = 0;
+    struct shown shown = {.count = 0};
+    for (const struct cli_column *column = listing->columns;
+         column->title && shown.count < COLUMNS_MAX; column++)
+        if (!column->wide || listing->cli->format == FORMAT_WIDE)
+            shown.columns[shown.count++] = column;
+    return shown;
+}
+
+static void widen(struct cli_listing *listing, size_t index, const char *text)
+{
+    size_t width = cli_width(text);
+    if (listing->widths[index] < width)
+        listing->widths[index] = width;
+}
+
+static void print_row(const struct cli_listing *listing, const struct shown *shown,
+                      const json_t *item)
+{
+    char cell[CELL_MAX];
+    for (size_t c = 0; c < shown->count; c++)
+        print_cell(listing, make_cell(shown->columns[c], listing->cli, item, cell),
+                   listing->widths[c], c + 1 == shown->count);
+    fputc('\n', listing->out);
+}
+
+static void print_titles(struct cli_listing *listing, const struct shown *shown)
+{
+    if (listing->begun)
+        return;
+    for (size_t c = 0; c < shown->count; c++)
+        print_cell(listing, shown->columns[c]->title, listing->widths[c], c + 1 == shown->count);
+    fputc('\n', listing->out);
+    listing->begun = true;
+}
+
+/* Widths only grow from page to page, so that earlier pages need not be kept. */
+static void print_table(struct cli_listing *listing, const json_t *items)
+{
+    struct shown shown = choose_columns(listing);
     size_t index;
     json_t *item;
     char cell[CELL_MAX];
-    for (const struct cli_column *column = columns; column->title && count < COLUMNS_MAX; column++)
-        if (!column->wide || cli->format == FORMAT_WIDE)
-            shown[count++] = column;
-    for (size_t c = 0; c < count; c++) {
-        widths[c] = width_of(shown[c]->title);
+    for (size_t c = 0; c < shown.count; c++) {
+        widen(listing, c, shown.columns[c]->title);
         json_array_foreach((json_t *)(uintptr_t)items, index, item)
         {
-            size_t width = width_of(cli_text(item, shown[c]->member, cell, sizeof cell));
-            widths[c] = width > widths[c] ? width : widths[c];
+            widen(listing, c, make_cell(shown.columns[c], listing->cli, item, cell));
         }
     }
-    print_row(cli, NULL, shown, count, widths);
+    print_titles(listing, &shown);
     json_array_foreach((json_t *)(uintptr_t)items, index, item)
     {
-        print_row(cli, item, shown, count, widths);
+        print_row(listing, &shown, item);
     }
-    return ferror(stdout) ? EXIT_JOB_FAILED : EXIT_DONE;
 }
 
-static int print_name(const json_t *item, const char *name)
+static void print_name(FILE *out, const json_t *item, const char *name)
 {
     const char *text = json_string_value(json_object_get(item, name));
-    return puts(text ? text : "") == EOF ? EXIT_JOB_FAILED : EXIT_DONE;
+    fprintf(out, "%s\n", text ? text : "");
+}
+
+static int add_text(const char *bytes, size_t len, void *context)
+{
+    struct cli_listing *listing = context;
+    for (size_t i = 0; i < len; i++) {
+        fputc(bytes[i], listing->out);
+        if (bytes[i] == '\n')
+            fputs("  ", listing->out);
+    }
+    return 0;
+}
+
+enum { JSON_FLAGS = JSON_INDENT(2) | JSON_REAL_PRECISION(15) };
+
+static void print_json_items(struct cli_listing *listing, const json_t *items)
+{
+    size_t index;
+    json_t *item;
+    json_array_foreach((json_t *)(uintptr_t)items, index, item)
+    {
+        fputs(listing->begun ? ",\n  " : "[\n  ", listing->out);
+        listing->begun = true;
+        json_dump_callback(item, add_text, listing, JSON_FLAGS);
+    }
+}
+
+static void print_yaml(FILE *out, const json_t *value)
+{
+    ty_auto_buf text;
+    ty_buf_init(&text, YAML_MAX);
+    ty_yaml_write(&text, value);
+    if (text.failed == TY_OK)
+        fwrite(text.data, 1, text.len, out);
+    else
+        cli_say("the answer is too large for YAML");
+}
+
+void cli_listing_add(struct cli_listing *listing, const json_t *items)
+{
+    size_t index;
+    json_t *item;
+    listing->count += json_array_size(items);
+    switch (listing->cli->format) {
+    case FORMAT_JSON:
+        print_json_items(listing, items);
+        break;
+    case FORMAT_YAML:
+        if (json_array_size(items) > 0) /* lists one after the other are one list */
+            print_yaml(listing->out, items);
+        break;
+    case FORMAT_NAME:
+        json_array_foreach((json_t *)(uintptr_t)items, index, item)
+        {
+            print_name(listing->out, item, listing->name);
+        }
+        break;
+    default:
+        print_table(listing, items);
+    }
+}
+
+int cli_listing_end(struct cli_listing *listing)
+{
+    if (listing->cli->format == FORMAT_JSON)
+        fputs(listing->begun ? "\n]\n" : "[]\n", listing->out);
+    else if (listing->cli->format == FORMAT_YAML && listing->count == 0)
+        fputs("[]\n", listing->out);
+    return fflush(listing->out) == 0 && !ferror(listing->out) ? EXIT_DONE : EXIT_JOB_FAILED;
 }
 
 int cli_print_list(const struct cli *cli, const json_t *items, const struct cli_column *columns,
                    const char *name)
 {
-    size_t index;
-    json_t *item;
-    switch (cli->format) {
-    case FORMAT_JSON:
-        return print_json(items);
-    case FORMAT_YAML:
-        return print_yaml(items);
-    case FORMAT_NAME:
-        json_array_foreach((json_t *)(uintptr_t)items, index, item)
-        {
-            if (print_name(item, name) != EXIT_DONE)
-                return EXIT_JOB_FAILED;
-        }
-        return EXIT_DONE;
-    default:
-        return print_table(cli, items, columns);
+    struct cli_listing listing = {.cli = cli, .columns = columns, .name = name, .out = stdout};
+    cli_listing_add(&listing, items);
+    return cli_listing_end(&listing);
+}
+
+/* What people do not look for in a table: links, tags, and the spec, which has its own lines. */
+static bool is_quiet_member(const struct cli *cli, const char *key, const json_t *value)
+{
+    return ty_str_equal(key, "links") || ty_str_equal(key, "etag") ||
+           (ty_str_equal(key, "spec") && cli->format != FORMAT_WIDE) || json_is_null(value);
+}
+
+static void print_members(const struct cli *cli, const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    char cell[4096];
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        if (is_quiet_member(cli, key, value))
+            continue;
+        cli_text(object, key, cell, sizeof cell);
+        const char *color = cli_color(cli->color, cell);
+        printf("%-18s %s%s%s\n", key, color ? color : "", cell, color ? "\033[0m" : "");
     }
 }
 
 int cli_print_object(const struct cli *cli, const json_t *object, const char *name)
 {
-    const char *key;
-    json_t *value;
-    char cell[1024];
     switch (cli->format) {
     case FORMAT_JSON:
-        return print_json(object);
+        json_dumpf(object, stdout, JSON_FLAGS);
+        putchar('\n');
+        break;
     case FORMAT_YAML:
-        return print_yaml(object);
+        print_yaml(stdout, object);
+        break;
     case FORMAT_NAME:
-        return print_name(object, name);
+        print_name(stdout, object, name);
+        break;
     default:
-        json_object_foreach((json_t *)(uintptr_t)object, key, value)
-        {
-            if (ty_str_equal(key, "links") || ty_str_equal(key, "etag") ||
-                ty_str_equal(key, "spec") || json_is_null(value))
-                continue;
-            printf("%-18s %s\n", key, cli_text(object, key, cell, sizeof cell));
-        }
-        return ferror(stdout) ? EXIT_JOB_FAILED : EXIT_DONE;
+        print_members(cli, object);
     }
+    return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_DONE : EXIT_JOB_FAILED;
+}
+
+/* --- pages --- */
+
+static int fetch_page(const struct cli *cli, const char *path, int64_t limit, const json_t *cursor,
+                      json_t **page_out)
+{
+    ty_auto_buf url;
+    ty_buf_init(&url, 64 * 1024);
+    ty_buf_adds(&url, path);
+    http_add_query_int(&url, "limit", limit < PAGE_MAX ? limit : PAGE_MAX);
+    if (json_is_string(cursor))
+        http_add_query(&url, "cursor", json_string_value(cursor));
+    if (url.failed != TY_OK)
+        return cli_misuse("the filters are too long");
+    return http_get(cli, url.data, page_out);
+}
+
+int cli_print_pages(const struct cli *cli, const char *path, const struct cli_column *columns,
+                    const char *name)
+{
+    struct cli_listing listing = {.cli = cli, .columns = columns, .name = name, .out = stdout};
+    int64_t left = cli_has(cli, "all") ? INT64_MAX : PAGE_DEFAULT;
+    ty_auto_json page = NULL;
+    const json_t *cursor = NULL;
+    if (!cli_number(cli, "limit", 1, INT64_MAX, &left))
+        return EXIT_USAGE;
+    do {
+        json_t *next = NULL;
+        int code = fetch_page(cli, path, left, cursor, &next);
+        if (code != EXIT_DONE)
+            return code;
+        json_decref(page);
+        page = next;
+        const json_t *items = json_object_get(page, "items");
+        cli_listing_add(&listing, items);
+        left -= (int64_t)json_array_size(items);
+        cursor = json_object_get(page, "next_cursor");
+    } while (json_is_string(cursor) && left > 0 && !ferror(stdout));
+    if (json_is_string(cursor))
+        cli_say("%zu shown, there are more: --all or --limit N", listing.count);
+    return cli_listing_end(&listing);
 }

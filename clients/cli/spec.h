@@ -1,0 +1,31 @@
+/* Flags to a job's spec. */
+#ifndef TRAINYARD_CLI_SPEC_H
+#define TRAINYARD_CLI_SPEC_H
+
+#include "cli.h"
+
+/* Set the members that flags give. EXIT_USAGE after a message. */
+int cli_spec_flags(const struct cli *cli, json_t *spec);
+
+/* Set what runs: a script, a command, or a whole spec from a JSON or YAML file. */
+int cli_spec_source(const struct cli *cli, json_t *spec);
+
+/* Add --file: each lies beside the script, at its own path if it is below the script's folder. */
+int cli_spec_files(const struct cli *cli, const char *script, json_t *spec);
+
+/* Read a whole file, "-" for standard input. EXIT_JOB_FAILED after a message. The caller frees. */
+int cli_read_file(const char *path, size_t max, struct ty_buf *out);
+
+/* A job's name made from a file's: "My_Net.py" gives "my-net". */
+enum { NAME_TEXT = 44 };
+void cli_name_from(const char *path, char out[NAME_TEXT]);
+
+/* A parameter as JSON: a number or true and false when it reads back as the very same text, else a
+ * string, so that the script always gets what was typed. NULL without memory or for text that is
+ * not UTF-8. */
+json_t *cli_parameter_value(const char *text);
+
+/* The flags that make a spec, for the tables of submit and clone. */
+extern const struct cli_option spec_options[];
+
+#endif
