@@ -126,7 +126,7 @@ static void check_status(struct look *look)
     check_deadline(look);
     if (ty_job_terminal(now->state) && now->finished_at < now->started_at)
         world_fail(world, "%s finished before it started", job->id);
-    if (0 && now->restarts > fake_restarts(world->fake, job->id))
+    if (now->restarts > fake_restarts(world->fake, job->id))
         world_fail(world, "%s has %d restarts, its runs had %d", job->id, now->restarts,
                    fake_restarts(world->fake, job->id));
 }
