@@ -25,13 +25,13 @@ static void references_by_the_grammar_are_valid(void **state)
         "a--b",
         "a__b",
         "a.b_c-d",
-        "image@sha256:" SHA256_HEX,
-        "image:tag@sha256:" SHA256_HEX,
-        "image@sha512:" SHA256_HEX SHA256_HEX,
-        "image@multihash+base58:" SHA256_HEX,
+        ("image@sha256:" SHA256_HEX),
+        ("image:tag@sha256:" SHA256_HEX),
+        ("image@sha512:" SHA256_HEX SHA256_HEX),
+        ("image@multihash+base58:" SHA256_HEX),
         "image:_tag",
         "a__b.c/d", /* no domain, but a path */
-        A250 "aaaaa",
+        (A250 "aaaaa"),
     };
 
     (void)state;
@@ -68,9 +68,9 @@ static void anything_else_is_not(void **state)
         "img@sha256:0123",
         "img@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef00",
         "img@sha256:zzzz456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-        "img@:" SHA256_HEX,
-        "img@sha+:" SHA256_HEX,
-        "img@1sha:" SHA256_HEX,
+        ("img@:" SHA256_HEX),
+        ("img@sha+:" SHA256_HEX),
+        ("img@1sha:" SHA256_HEX),
         "host:port/img",
         "host:123456/img",
         "-host.example/img",
@@ -84,8 +84,8 @@ static void anything_else_is_not(void **state)
         "img\n",
         "img\t:1",
         "http://registry.example/img",
-        A250 "aaaaaa",
-        "img:" A50 A50 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        (A250 "aaaaaa"),
+        ("img:" A50 A50 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
     };
 
     (void)state;
