@@ -321,12 +321,66 @@ static void a_file_that_is_no_database_is_told(void **state)
     store_fixture_open(fixture);
 }
 
-/* --- a disk that refuses --- */
+/* Overwrite the root page of a table: nothing that an open reads, but part of the file's structure.
+ */
+static void damage_table(struct store_fixture *fixture, const char *table)
+{
+    char path[128];
+    char sql[96];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *stmt = NULL;
+    static const char noise[4096] = {0x0d, 0x7f, 0x7f, 0x7f, 0x7f};
+    path_of(fixture, "trainyard.db", path);
+    (void)snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", table);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    off_t at = (sqlite3_column_int64(stmt, 0) - 1) * 4096;
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, noise, sizeof(noise), at), sizeof(noise));
+    close(fd);
+}
 
 static ty_status insert(struct ty_writer *writer, void *context, struct ty_error *err)
 {
     return ty_jobs_insert(writer, context, NULL, err);
 }
+
+static void a_large_database_is_checked_beside_the_service(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct ty_error err = {0};
+    static char big[1000000];
+    ty_status status = TY_OK;
+    memset(big, 'x', sizeof(big));
+    for (int i = 0; i < 20; i++) {
+        struct test_job job;
+        test_job_init(&job, fixture, "mnist", NULL);
+        job.insert.spec = big;
+        job.insert.spec_len = sizeof(big);
+        test_job_store(fixture, &job);
+    }
+    store_fixture_close(fixture);
+    store_fixture_open(fixture);
+    assert_int_equal(ty_store_health(fixture->store, &err), TY_OK);
+    store_fixture_close(fixture);
+    damage_table(fixture, "job_leftovers");
+    store_fixture_open(fixture); /* serves at once */
+    for (int i = 0; i < 600 && status == TY_OK; i++) {
+        usleep(50000);
+        status = ty_store_health(fixture->store, &err);
+    }
+    assert_int_equal(status, TY_CORRUPT);
+    assert_string_equal(err.code, "storage_corrupt");
+    struct test_job job;
+    test_job_init(&job, fixture, "mnist", NULL);
+    assert_int_equal(store_apply(fixture->store, insert, &job.insert, &err), TY_CORRUPT);
+}
+
+/* --- a disk that refuses --- */
 
 static ty_status try_job(struct store_fixture *fixture, struct ty_error *err)
 {
@@ -645,6 +699,7 @@ int main(void)
         TEST(every_statement_of_the_table_can_be_prepared),
         TEST(no_statement_scans_a_table_that_grows_with_the_jobs),
         TEST(a_file_that_is_no_database_is_told),
+        THREADED(a_large_database_is_checked_beside_the_service),
         TEST(flipped_bytes_are_told_at_the_start),
         TEST(a_full_disk_is_told_and_left_by_itself),
         TEST(a_failed_sync_stops_writes_until_the_next_start),
