@@ -155,9 +155,9 @@ size_t ty_utf8_repair(const char *bytes, size_t len, bool final, char *out, size
 
 enum { LABEL_MAX = 63, SUBDOMAIN_MAX = 253 };
 
-static bool is_label(const char *text, size_t len)
+static bool is_part(const char *text, size_t len)
 {
-    if (len == 0 || len > LABEL_MAX || text[0] == '-' || text[len - 1] == '-')
+    if (len == 0 || text[0] == '-' || text[len - 1] == '-')
         return false;
     for (size_t i = 0; i < len; i++) {
         if (!(text[i] >= 'a' && text[i] <= 'z') && !is_digit(text[i]) && text[i] != '-')
@@ -168,7 +168,9 @@ static bool is_label(const char *text, size_t len)
 
 bool ty_dns1123_label(const char *text)
 {
-    return is_label(text, strnlen(text, LABEL_MAX + 1));
+    size_t len = strnlen(text, LABEL_MAX + 1);
+
+    return len <= LABEL_MAX && is_part(text, len);
 }
 
 bool ty_dns1035_label(const char *text)
@@ -183,7 +185,7 @@ bool ty_dns1123_subdomain(const char *text)
     for (;;) {
         size_t len = strcspn(text, ".");
 
-        if (!is_label(text, len))
+        if (!is_part(text, len))
             return false;
         if (text[len] == '\0')
             return true;

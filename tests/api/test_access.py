@@ -267,10 +267,14 @@ def test_quotas_hold_jobs_back_and_refuse_beyond_the_queue(gateway):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     jobs += [gateway.post("/v1/jobs", SPEC, **act).json()["id"] for _ in range(2)]
-    time.sleep(0.3)
-    waiting = [gateway.get(f"/v1/jobs/{job}", **act).json() for job in jobs[1:]]
-    assert [job["state"] for job in waiting] == ["queued", "queued"]
-    assert [job["cause"] for job in waiting] == ["waiting_for_quota"] * 2
+    deadline = time.monotonic() + 10
+    while True:
+        waiting = [gateway.get(f"/v1/jobs/{job}", **act).json() for job in jobs[1:]]
+        assert [job["state"] for job in waiting] == ["queued", "queued"]
+        if [job["cause"] for job in waiting] == ["waiting_for_quota"] * 2:
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     assert waiting[0]["queue_position"] < waiting[1]["queue_position"]
     over = gateway.post("/v1/jobs", SPEC, **act)
     assert over.status_code == 429 and over.json()["code"] == "quota_exceeded" and int(over.headers["Retry-After"]) > 0

@@ -40,8 +40,8 @@ bool ty_utf8_valid(const char *bytes, size_t len);
 size_t ty_utf8_repair(const char *bytes, size_t len, bool final, char *out, size_t *used_out);
 
 /* A DNS-1123 label (RFC 1123 2.1 as Kubernetes reads it): lower-case letters, digits, '-', no '-'
- * at an end, 1..63 bytes. A DNS-1035 label starts with a letter. A subdomain is labels joined by
- * dots, at most 253. */
+ * at an end, 1..63 bytes. A DNS-1035 label starts with a letter. A subdomain is such parts
+ * joined by dots, at most 253 bytes in all; Kubernetes bounds the whole, not each part. */
 bool ty_dns1123_label(const char *text);
 bool ty_dns1035_label(const char *text);
 bool ty_dns1123_subdomain(const char *text);
