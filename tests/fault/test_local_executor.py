@@ -823,14 +823,31 @@ def test_an_ordinary_user_can_do_the_same(folder: Path) -> None:
 
 def test_plain_processes_find_their_files_by_rewritten_paths(plain: Driver) -> None:
     plain.ask("claim ns open")
-    script = "import os; open(os.environ['TRAINYARD_OUTPUT'] + '/f', 'w').write('x'); print(os.environ['MASTER_ADDR'])"
+    script = "import os; open(os.environ['TRAINYARD_OUTPUT'] + '/f', 'w').write('x'); "
+    script += "print(os.environ['MASTER_ADDR'], os.environ['OUTPUT_DIR'])"
     changes = script_changes(script)
     volume = claim_changes("open")
     changes["volumes"] += volume["volumes"]
     changes["volumeMounts"] += volume["volumeMounts"]
+    changes["env"] = [{"name": "OUTPUT_DIR", "value": "/output/sub"}]
     end = plain.finish(make_job("plain", [PYTHON, "/scripts/train.py"], **changes))
     assert end["kind"] == "succeeded", plain.log("plain")
-    assert plain.log("plain").startswith("127.")
+    address, output = plain.log("plain").split()
+    assert address.startswith("127.") and output == str(plain.folder / "data/volumes/ns/open/sub")
     assert (plain.folder / "data/volumes/ns/open/f").read_text() == "x"
     codes = [item["code"] for item in plain.ask("describe")["object"]["warnings"]]
     assert codes[0] == "sandbox_not_permitted"
+
+
+def test_where_namespaces_are_forbidden_jobs_run_plainly_and_the_reason_is_told(folder: Path) -> None:
+    forbid = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \"$@\""
+    prefix = ["unshare", "-Ur", "sh", "-c", forbid, "sh"]
+    if subprocess.run([*prefix, "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("namespaces cannot be forbidden to a part of this machine")
+    driver = Driver(folder, prefix=prefix)
+    described = driver.ask("describe")["object"]
+    assert described["sandbox"] is False
+    assert "raise user.max_user_namespaces" in described["warnings"][0]["message"]
+    end = driver.finish(make_job("bare", ["/bin/sh", "-c", "echo $$RANK of $$WORLD_SIZE"], workers=1, clean="None"))
+    assert (end["kind"], driver.log("bare"), driver.log("bare", "worker-0")) == ("succeeded", "0 of 2\n", "1 of 2\n")
+    driver.close()

@@ -2,6 +2,9 @@
 
 #include "trainyard/base/scope.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum { REPLICAS_AT_ONCE = 250 };
 
 struct ty_capacity ty_local_capacity(struct ty_executor *executor)
@@ -20,6 +23,16 @@ static ty_status add_warning(json_t *warnings, const char *code, json_t *message
                         warnings, json_pack("{s:s, s:o}", "code", code, "message", message)) != 0)
         return ty_fail(err, TY_NO_MEMORY, "no memory for a description");
     return TY_OK;
+}
+
+/* Both programs must be there to start anything. */
+static bool can_start(const struct local *local)
+{
+    char init[PATH_MAX];
+    const char *slash = strrchr(local->supervisor_path, '/');
+    snprintf(init, sizeof init, "%.*s/trainyard-init", (int)(slash - local->supervisor_path),
+             local->supervisor_path);
+    return access(local->supervisor_path, X_OK) == 0 && access(init, X_OK) == 0;
 }
 
 static ty_status add_warnings(const struct ty_local_host *host, json_t *warnings,
@@ -54,13 +67,22 @@ static ty_status add_warnings(const struct ty_local_host *host, json_t *warnings
 
 ty_status ty_local_describe(struct ty_executor *executor, json_t **object_out, struct ty_error *err)
 {
-    const struct ty_local_host *host = ty_local_host((struct local *)executor);
+    struct local *local = (struct local *)executor;
+    const struct ty_local_host *host = ty_local_host(local);
+    bool ready = can_start(local);
     ty_auto_json warnings = json_array();
     ty_status status = add_warnings(host, warnings, err);
+    if (status == TY_OK && !ready)
+        status = add_warning(
+            warnings, "supervisor_missing",
+            json_string(
+                "trainyard-supervisor or trainyard-init is not where it should be: no job can "
+                "be started"),
+            err);
     if (status != TY_OK)
         return status;
     json_t *object =
-        json_pack("{s:s, s:b, s:b, s:{s:i, s:i, s:I, s:I}, s:O}", "name", "local", "ready", 1,
+        json_pack("{s:s, s:b, s:b, s:{s:i, s:i, s:I, s:I}, s:O}", "name", "local", "ready", ready,
                   "sandbox", host->bwrap[0] != '\0', "capacity", "replicas", (int)REPLICAS_AT_ONCE,
                   "gpus", (int)host->gpus, "cpu_millis", (json_int_t)host->cpu_millis,
                   "memory_bytes", (json_int_t)host->memory_bytes, "warnings", warnings);

@@ -106,7 +106,8 @@ static void end_run(struct local *local, struct tracked *run)
 static void lose_run(struct local *local, struct tracked *run, const char *why)
 {
     ty_log(local->log, TY_LOG_WARNING, "run_lost", "run %s: %s", run->object, why);
-    ty_local_kill_leftovers(local, run);
+    if (run->same_boot)
+        ty_local_kill_leftovers(run);
     for (size_t i = 0; i < run->replica_count; i++) {
         if (run->replicas[i].phase == TY_REPLICA_RUNNING ||
             run->replicas[i].phase == TY_REPLICA_PENDING)
@@ -305,6 +306,8 @@ static bool store_plan(struct local *local, struct tracked *run, bool waits)
     bool same = plan_waits(run->plan) == waits &&
                 (waits || json_object_size(json_object_get(run->plan, "gpus")) == 0);
     json_object_set_new(run->plan, "waiting", json_boolean(waits));
+    json_object_set_new(run->plan, "boot_id", json_string(local->host.boot_id));
+    run->same_boot = true;
     if (same || ty_run_folder_replace(local, run->object, run->plan, &why) == TY_OK)
         return true;
     ty_log(local->log, TY_LOG_ERROR, "plan_not_stored", "run %s: %s", run->object, why.text);
@@ -358,6 +361,7 @@ static struct tracked *make_tracked(struct local *local, const char *object, jso
     run->plan = json_incref(plan);
     run->attempt = (int32_t)ty_object_int(plan, "attempt", 1);
     run->sandboxed = json_object_get(plan, "bwrap") != NULL;
+    run->same_boot = ty_str_equal(ty_object_text(plan, "boot_id", ""), local->host.boot_id);
     ty_str_copy(run->object, sizeof run->object, object);
     ty_str_copy(run->job_id, sizeof run->job_id, ty_object_text(plan, "job_id", ""));
     ty_str_copy(run->namespace, sizeof run->namespace, ty_object_text(plan, "namespace", ""));
@@ -382,11 +386,10 @@ static struct tracked *take_up(struct local *local, const char *object, json_t *
     struct tracked *run = make_tracked(local, object, plan);
     if (!run)
         return NULL;
-    bool same_boot = ty_str_equal(ty_object_text(plan, "boot_id", ""), local->host.boot_id);
     if (has_status(local, object) || ty_run_folder_locked(local, object)) {
         ty_local_adopt_gpus(local, run, plan);
         follow(local, run, true);
-    } else if (same_boot || plan_waits(plan)) {
+    } else if (run->same_boot || plan_waits(plan)) {
         try_begin(local, run);
     } else {
         lose_run(local, run, "the machine went down while the run may have begun");
@@ -629,7 +632,10 @@ static bool turn(struct local *local)
 void *ty_local_follow(void *context)
 {
     struct local *local = context;
-    ty_local_host(local);
+    const struct ty_local_host *host = ty_local_host(local);
+    if (!host->bwrap[0])
+        ty_log(local->log, TY_LOG_WARNING, "no_sandbox", "jobs run as plain processes: %s",
+               host->trouble);
     adopt_all(local);
     while (turn(local))
         ;

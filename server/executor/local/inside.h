@@ -118,7 +118,7 @@ int ty_local_spawn(const struct local *local, const char *object);
 bool ty_local_tell(struct local *local, const char *object, const char *command);
 /* Kill what a dead supervisor left: the processes noted in status.jsonl that are still the same,
  * and without a sandbox all that carry the run's mark. Returns when they are gone. */
-void ty_local_kill_leftovers(const struct local *local, const struct tracked *run);
+void ty_local_kill_leftovers(const struct tracked *run);
 
 /* --- describe.c --- */
 struct ty_capacity ty_local_capacity(struct ty_executor *executor);

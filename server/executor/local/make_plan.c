@@ -15,7 +15,9 @@ enum {
     BACKOFF_MAX_MS = 300 * 1000,
     BACKOFF_RESET_MS = 600 * 1000,
     INIT_WAIT_MS = 100 * 2000, /* init-pytorch: 100 tries, 2 s apart */
-    GPUS_MAX = 64
+    GPUS_MAX = 64,
+    STRING_MAX = 128 * 1024 - 1,
+    STRINGS_MAX = 1536 * 1024
 };
 
 static const char *const role_names[TY_ROLES] = {"Master", "Worker"};
@@ -177,6 +179,31 @@ static ty_status add_tee(struct ty_variables *variables, struct ty_error *err)
     return status == TY_OK ? ty_variables_add(variables, "PET_TEE", "1", err) : status;
 }
 
+/* What the kernel takes: one string, and all together (a quarter of the usual stack). */
+static ty_status check_sizes(const json_t *argv, const struct ty_variables *variables,
+                             struct ty_error *err)
+{
+    size_t sum = 0;
+    size_t longest = 0;
+    for (size_t i = 0; i < json_array_size(argv); i++) {
+        size_t len = json_string_length(json_array_get(argv, i)) + 1;
+        longest = len > longest ? len : longest;
+        sum += len;
+    }
+    for (size_t i = 0; i < variables->count; i++) {
+        size_t len = strlen(variables->items[i].name) + strlen(variables->items[i].value) + 2;
+        longest = len > longest ? len : longest;
+        sum += len;
+    }
+    if (longest > STRING_MAX)
+        return ty_fail(err, TY_REFUSED, "an argument or variable is longer than %d bytes",
+                       (int)STRING_MAX);
+    if (sum > STRINGS_MAX)
+        return ty_fail(err, TY_REFUSED, "arguments and variables take more than %d bytes",
+                       (int)STRINGS_MAX);
+    return TY_OK;
+}
+
 struct replica_parts {
     json_t *argv;
     json_t *mounts;
@@ -218,6 +245,8 @@ static ty_status make_parts(struct maker *maker, struct ty_pod *pod, struct repl
         status = ty_pod_environment(pod, &parts->variables, err);
     if (status == TY_OK)
         status = ty_pod_command(pod, &parts->variables, &parts->argv, err);
+    if (status == TY_OK)
+        status = check_sizes(parts->argv, &parts->variables, err);
     if (status == TY_OK && pod->plain)
         make_words_real(parts->mounts, parts->argv);
     return status;
@@ -322,6 +351,9 @@ static ty_status fill(struct maker *maker, struct ty_error *err)
     }
     if (status != TY_OK)
         return status;
+    bool plain = maker->setting->bwrap == NULL; /* its programs begin there */
+    if (plain && json_object_set_new(maker->made.folders, "scratch", json_true()) != 0)
+        return no_memory(err);
     maker->made.plan = pack_plan(maker);
     if (!maker->made.plan)
         return no_memory(err);

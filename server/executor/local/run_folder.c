@@ -137,8 +137,6 @@ static ty_status fill_folder(int folder_fd, const struct ty_made_plan *made, str
         if (status == TY_OK)
             status = write_one(folder_fd, path, file, err);
     }
-    if (status == TY_OK)
-        status = make_one_folder(folder_fd, "scratch", err);
     return status;
 }
 

@@ -108,9 +108,8 @@ static int kill_marked(const char *mark, char *text)
     return killed;
 }
 
-void ty_local_kill_leftovers(const struct local *local, const struct tracked *run)
+void ty_local_kill_leftovers(const struct tracked *run)
 {
-    (void)local;
     for (size_t i = 0; i < run->process_count; i++)
         kill_noted(&run->processes[i]);
     if (run->sandboxed) /* the namespaces' inits took everything along */

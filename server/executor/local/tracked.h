@@ -24,6 +24,7 @@ struct tracked {
     run_phase phase;
     json_t *plan; /* while waiting */
     bool sandboxed;
+    bool same_boot;   /* begun since the machine came up: the pids noted mean something */
     bool stop_wanted; /* to be told to the supervisor as soon as it listens */
     int watch;        /* inotify number, -1 = none */
     int status_fd;

@@ -8,6 +8,7 @@
 #include "trainyard/base/str.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *everywhere(const void *context, const char *image)
 {
@@ -196,6 +197,31 @@ static void what_can_never_run_here_is_refused(void **state)
     }
 }
 
+static void what_the_kernel_would_not_take_is_refused(void **state)
+{
+    static const struct {
+        size_t len;
+        ty_status expected;
+    } cases[] = {
+        {128 * 1024 - 2, TY_OK     },
+        {128 * 1024 - 1, TY_REFUSED}
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        char *container = malloc(cases[i].len + 64);
+        int head = snprintf(container, 64, "\"command\":[\"");
+        memset(container + head, 'x', cases[i].len);
+        snprintf(container + head + cases[i].len, 16, "\"]");
+        ty_auto_json objects = make_objects(&(struct parts){.container = container});
+        struct ty_made_plan made = {.plan = NULL};
+        struct ty_error err;
+        assert_int_equal(make_plan(objects, &made, &err), cases[i].expected);
+        if (made.plan)
+            ty_made_plan_done(&made);
+        free(container);
+    }
+}
+
 static void the_plan_reads_back_with_everything_in_it(void **state)
 {
     ty_auto_json objects = make_objects(&(struct parts){
@@ -294,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_operators_variables_are_exact),
         cmocka_unit_test(what_can_never_run_here_is_refused),
+        cmocka_unit_test(what_the_kernel_would_not_take_is_refused),
         cmocka_unit_test(the_plan_reads_back_with_everything_in_it),
         cmocka_unit_test(tokens_are_filled_everywhere),
         cmocka_unit_test(every_allocation_may_fail),
