@@ -191,7 +191,8 @@ static void commit_group(struct ty_store *store, size_t count)
 static void note_commit(struct ty_store *store, size_t count, double seconds)
 {
     size_t bucket = 0;
-    for (double edge = 0.0005; bucket < 15 && seconds > edge; edge *= 2)
+    const int64_t microseconds = (int64_t)(seconds * 1e6);
+    while (bucket < 15 && microseconds > INT64_C(500) << bucket)
         bucket++;
     pthread_mutex_lock(&store->figures_lock);
     store->figures.commits++;

@@ -377,6 +377,7 @@ int main(int argc, char **argv)
     if (argc > 2)
         (void)snprintf(folder, sizeof(folder), "%s/trainyard-floor-XXXXXX", argv[2]);
     memset(spec_text, 'x', SPEC);
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     if (!mkdtemp(folder))
         die("folder", folder);
     product_open(&product, folder, true);

@@ -63,7 +63,9 @@ static void power_up(struct world *world, bool crash)
 static bool note_id(void *context, const struct ty_job_record *record)
 {
     bool *present = context;
-    present[atoi(record->id + 4)] = true;
+    long number = strtol(record->id + 4, NULL, 10);
+    assert_in_range(number, 1, JOBS_MAX - 1);
+    present[number] = true;
     return true;
 }
 
