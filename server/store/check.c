@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { SMALL_BYTES = 16 * 1024 * 1024, STEPS_BETWEEN_LOOKS = 20000, DELAY_MS = 2000 };
+enum { SMALL_BYTES = 4 * 1024 * 1024, STEPS_BETWEEN_LOOKS = 20000, DELAY_MS = 2000 };
 
 static const char code_words[] = "error code=";
 

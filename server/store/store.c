@@ -159,11 +159,10 @@ static void close_database(struct ty_store *store)
     struct ty_error ignored;
     if (!store->writer.conn.db)
         return;
-    if (store->ours && ty_health_get(&store->health) == TY_HEALTH_GOOD) {
-        (void)sqlite3_exec(store->writer.conn.db, "PRAGMA analysis_limit=400; PRAGMA optimize",
-                           NULL, NULL, NULL);
+    /* No ANALYZE here or anywhere: every statement is written for one index, and a planner that has
+     * seen today's numbers might choose another tomorrow. */
+    if (store->ours && ty_health_get(&store->health) == TY_HEALTH_GOOD)
         (void)!ty_checkpoint_all(store, &ignored);
-    }
     ty_conn_close(&store->writer.conn);
 }
 

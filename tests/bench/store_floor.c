@@ -373,7 +373,7 @@ int main(int argc, char **argv)
     struct floor floor = {0};
     struct ty_error err;
     bool only_cpu = argc > 1 && strcmp(argv[1], "cpu") == 0;
-    int preload = argc > 1 && !only_cpu ? atoi(argv[1]) : 0;
+    int preload = argc > 1 && !only_cpu ? (int)strtol(argv[1], NULL, 10) : 0;
     if (argc > 2)
         (void)snprintf(folder, sizeof(folder), "%s/trainyard-floor-XXXXXX", argv[2]);
     memset(spec_text, 'x', SPEC);
