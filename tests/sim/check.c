@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+enum { LOOK_NOW_AND_THEN = 12 };
+
 #define DEADLINE_SLACK_US INT64_C(120000000)
 
 struct look {
@@ -161,39 +163,57 @@ static void find_unanswered(struct look *look)
     }
 }
 
+static void check_found(struct look *look)
+{
+    struct job *job = look->job;
+    if (job->must_be_gone)
+        world_fail(look->world, "P1: %s was removed and is there again", job->id);
+    job->seen = true;
+    job->looked_at = look->world->looks;
+    check_status(look);
+    if (look->record.status.sequence > job->sequence || look->world->journal->recheck)
+        check_history(look);
+    job->status = look->record.status;
+}
+
 static void check_job(struct world *world, struct job *job)
 {
     struct look look = {.world = world, .job = job};
     struct ty_error err = {0};
     if (job->id[0] == '\0' || world->journal->recheck)
         find_unanswered(&look);
-    if (job->id[0] == '\0')
+    if (job->id[0] == '\0' || job->looked_at == world->looks)
         return;
-    ty_status status = ty_jobs_get(world->reader, 0, job->id, take_record, &look, &err);
-    if (status == TY_NOT_FOUND) {
+    switch (ty_jobs_get(world->reader, 0, job->id, take_record, &look, &err)) {
+    case TY_OK:
+        check_found(&look);
+        break;
+    case TY_NOT_FOUND:
         check_gone(&look);
-        return;
-    }
-    if (status != TY_OK) {
+        break;
+    default:
         world_fail(world, "%s cannot be read: %s", job->id, err.text);
-        return;
     }
-    if (job->must_be_gone)
-        world_fail(world, "P1: %s was removed and is there again", job->id);
-    job->seen = true;
-    check_status(&look);
-    if (look.record.status.sequence > job->sequence || world->journal->recheck)
-        check_history(&look);
-    job->status = look.record.status;
 }
 
 /* --- over all jobs --- */
-static const struct job *find_by_id(const struct journal *journal, const char *id)
+static struct job *find_by_id(struct journal *journal, const char *id)
 {
     for (size_t i = 0; i < journal->count; i++)
         if (ty_str_equal(journal->jobs[i].id, id))
             return &journal->jobs[i];
     return NULL;
+}
+
+/* The live ones at once: one statement instead of one for each. */
+static bool visit_live(void *context, const struct ty_job_record *record)
+{
+    struct world *world = context;
+    struct look look = {.world = world, .job = find_by_id(world->journal, record->id)};
+    look.record = *record;
+    if (look.job)
+        check_found(&look);
+    return !world->failed;
 }
 
 static void check_alive(void *context, const char *job_id, int32_t attempt)
@@ -230,15 +250,25 @@ static void check_room(struct world *world)
                        (long long)of_tenant[i], world->quotas[i].max_replicas);
 }
 
+/* What cannot change by itself is looked at now and then only, and after every crash. */
+static bool is_due(const struct world *world, const struct job *job)
+{
+    bool over = job->seen && ty_job_terminal(job->status.state) && !job->status.run_active;
+    bool quiet = over || job->must_be_gone || job->id[0] == '\0';
+    size_t turn = (size_t)(job - world->journal->jobs) + (size_t)world->step;
+    return !quiet || world->journal->recheck || turn % LOOK_NOW_AND_THEN == 0;
+}
+
 void check_promises(struct world *world)
 {
-    for (size_t i = 0; i < world->journal->count && !world->failed; i++) {
-        struct job *job = &world->journal->jobs[i];
-        bool settled = job->seen && ty_job_terminal(job->status.state) && !job->status.run_active;
-        if (!settled || world->journal->recheck || job->may_be_gone || job->keep_seconds >= 0 ||
-            (world->step + (int)i) % 16 == 0)
-            check_job(world, job);
-    }
+    struct ty_error err = {0};
+    world->looks++;
+    if (ty_jobs_live(world->reader, 0, JOURNAL_JOBS * JOURNAL_TRIES, visit_live, world, &err) !=
+        TY_OK)
+        world_fail(world, "the live jobs cannot be read: %s", err.text);
+    for (size_t i = 0; i < world->journal->count && !world->failed; i++)
+        if (is_due(world, &world->journal->jobs[i]))
+            check_job(world, &world->journal->jobs[i]);
     world->journal->recheck = false;
     if (world->failed)
         return;

@@ -227,7 +227,8 @@ static void act(struct world *world, ty_seen_kind kind)
         return;
     if (status == TY_OK && kind == TY_SEEN_CANCEL)
         job->cancel_acknowledged = true;
-    if (status == TY_NOT_FOUND && !job->may_be_gone && world->options.bug != BUG_EARLY_ANSWER)
+    if (status == TY_NOT_FOUND && !job->may_be_gone && job->keep_seconds < 0 &&
+        world->options.bug != BUG_EARLY_ANSWER)
         world_fail(world, "P1: %s is unknown to an action", job->id);
 }
 

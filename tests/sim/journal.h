@@ -43,6 +43,7 @@ struct job {
     int removal_epoch; /* crashes when a later removal was acknowledged; -1 = none */
 
     bool seen;
+    uint64_t looked_at; /* world->looks at the last look */
     int64_t sequence;
     struct ty_job_status status;
     struct fact history[JOURNAL_HISTORY];

@@ -53,6 +53,7 @@ struct world {
 
     struct fake *fake;
     struct journal *journal;
+    uint64_t looks;                                       /* how often the promises were checked */
     uint64_t reached[TY_JOB_STATE_COUNT][TY_CAUSE_COUNT]; /* transitions seen */
     bool failed;
     char failure[1024];
