@@ -1,4 +1,5 @@
-/* Any objects, as a user's manifest may bring them: a plan is made, or they are refused; what was made reads back. */
+/* Any objects, as a user's manifest may bring them: a plan is made, or they are refused; what was
+ * made reads back. */
 #include "executor/local/make_plan.h"
 #include "executor/supervisor/plan.h"
 #include "executor/supervisor/sandbox.h"
@@ -42,8 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (!json_is_array(objects))
         return 0;
     const struct ty_manifest manifest = {objects};
-    const struct ty_run run = {
-        .job_id = "job_1", .namespace = "ns", .object_name = "j", .attempt = 1, .manifest = &manifest};
+    const struct ty_run run = {"job_1", .namespace = "ns", .object_name = "j", .attempt = 1,
+                               .manifest = &manifest};
     for (int plain = 0; plain < 2; plain++) {
         const struct ty_plan_setting setting = {.data_folder = "/d",
                                                 .bwrap = plain ? NULL : "/usr/bin/bwrap",

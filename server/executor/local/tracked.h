@@ -1,4 +1,4 @@
-/* One run as the thread knows it. Private to follow.c, waiting.c and spawn.c. */
+/* One run as the thread knows it. Private to the thread. */
 #ifndef TRAINYARD_EXECUTOR_TRACKED_H
 #define TRAINYARD_EXECUTOR_TRACKED_H
 
@@ -40,6 +40,40 @@ struct tracked {
     struct ty_replica *replicas;
     size_t replica_count;
 };
+
+/* --- tracked.c --- */
+/* A new record, known under its object's name; NULL without memory. */
+struct tracked *ty_tracked_make(struct local *local, const char *object, json_t *plan);
+void ty_tracked_forget(struct local *local, struct tracked *run);
+/* Say what is known, again or for the first time. */
+void ty_tracked_report(struct local *local, struct tracked *run);
+/* Say something new of our own; the same twice is said once. */
+void ty_tracked_tell(struct local *local, struct tracked *run, ty_seen_kind kind,
+                     ty_job_cause cause, const char *message);
+/* The run is over: nothing of it is watched any more but its supervisor's end. */
+void ty_tracked_end(struct local *local, struct tracked *run);
+/* The run is over without a result: kill what it left, say that it is gone. */
+void ty_tracked_lose(struct local *local, struct tracked *run, const char *why);
+void ty_tracked_let_go(struct tracked *run);
+void ty_watch_key(int watch, char out[32]);
+
+/* --- status.c --- */
+/* Begin to follow; `adopt` when the run was there before this daemon. */
+void ty_status_follow(struct local *local, struct tracked *run, bool adopt);
+/* Take every whole line that is there. */
+void ty_status_read_lines(struct local *local, struct tracked *run);
+/* Whether the supervisor still lives; true once the run is over. */
+bool ty_status_check(struct local *local, struct tracked *run);
+
+/* --- begin.c --- */
+/* Begin if nothing is lacking, else say what. */
+void ty_run_try_begin(struct local *local, struct tracked *run);
+/* Take up a run that has a folder: follow it, begin it, or know that it is lost. NULL without
+ * memory. */
+struct tracked *ty_run_take_up(struct local *local, const char *object, json_t *plan);
+/* The run of that name, taken up from its folder when it is not known yet. NULL when there is none.
+ */
+struct tracked *ty_run_find(struct local *local, const char *object);
 
 /* --- waiting.c --- */
 /* What the run still lacks, as a STARTING observation's cause and message; TY_CAUSE_NONE = nothing.

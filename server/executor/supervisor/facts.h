@@ -1,15 +1,13 @@
 /* status.jsonl: what happened in a run, one JSON object a line, appended by the supervisor and
- * followed by the daemon.
+ * followed by the daemon. Its "event" is
  *
- *   {"event":"supervisor","at":…,"pid":…,"birth":…,"attempt":…,"job_id":…}   the first line
- *   {"event":"process","at":…,"replica":…,"pid":…,"birth":…}                  a replica's init (for
- * cleaning up)
- *   {"event":"state","at":…,"terminal":…,"kind":…,"cause":…,"message":…,"restarts":…,"exit":…,"replicas":[…],
- *    "conditions":[…],"unenforced":"memory"}                                      the whole run as
- * it stands
+ *   supervisor  the first line: pid, birth, attempt, job_id
+ *   process     a replica's init, for cleaning up: replica, pid, birth
+ *   state       the whole run as it stands: terminal, kind, cause, message, restarts, exit,
+ *               replicas, conditions, unenforced
  *
- * Times are wall-clock microseconds. A line is written with one write(2); a torn last line has no
- * newline. */
+ * "at" and all times are wall-clock microseconds. A torn last line has no newline; one that the
+ * disk had no room for is followed by an empty line. */
 #ifndef TRAINYARD_EXECUTOR_FACTS_H
 #define TRAINYARD_EXECUTOR_FACTS_H
 

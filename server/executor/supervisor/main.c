@@ -2,8 +2,10 @@
  *
  * Takes the run folder's lock, reads plan.json, and goes into the background: the caller gets its
  * answer as an exit code as soon as the lock is held for good, and never has to wait for anything
- * else of this program. 0 the run is under supervision · 2 usage · 3 another supervisor holds the
- * lock · 4 the plan cannot be read 5 a supervisor was here before · 6 no descriptors, no process */
+ * else of this program.
+ *   0 the run is under supervision      4 the plan cannot be read
+ *   2 usage                             5 a supervisor was here before
+ *   3 another one holds the lock        6 no descriptors, no process */
 #include "executor/supervisor/facts.h"
 #include "executor/supervisor/process.h"
 #include "executor/supervisor/run.h"

@@ -131,8 +131,9 @@ static void what_cannot_be_set_is_not_in_force(void **state)
     static const struct ty_cgroup_limits none = {0};
     make(fake, "u/a");
     snprintf(mounts, sizeof mounts, "30 1 0:26 / %s/u rw - cgroup2 cgroup2 rw\n", fake->path);
+    /* The first: folders can be made, but the controllers' files are not there. */
     const struct ty_cgroup_host hosts[] = {
-        {mounts,             "0::/a\n"            }, /* folders can be made, but the files of controllers are not there */
+        {mounts,             "0::/a\n"            },
         {"",                 ""                   },
         {"garbage - cgroup", "no colons here\n:\n"},
     };

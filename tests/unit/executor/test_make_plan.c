@@ -81,6 +81,13 @@ static const char *env_of(const json_t *plan, size_t replica, const char *name)
     return found;
 }
 
+#define TEMPLATE                                                                                   \
+    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"pytorch\",\"command\":[\"true\"]}]}}"
+#define WORKER           ",\"Worker\":{" TEMPLATE "}"
+#define TWO_WORKERS      ",\"Worker\":{\"replicas\":2," TEMPLATE "}"
+#define FOUR             "\"nprocPerNode\":\"4\","
+#define ELASTIC(members) "\"elasticPolicy\":{" members "},"
+
 static void the_operators_variables_are_exact(void **state)
 {
     static const struct {
@@ -90,46 +97,34 @@ static void the_operators_variables_are_exact(void **state)
         size_t replica;
         const char *variable;
         const char *expected; /* NULL = absent */
+        /* clang-format off */
     } cases[] = {
-        {"alone",             NULL,                                                                         NULL,                              0, "WORLD_SIZE",           "1"                                },
-        {"alone",             NULL,                                                                         NULL,                              0, "MASTER_PORT",          "\001job-x:port\001"               },
-        {"alone",             NULL,                                                                         NULL,                              0, "PET_NPROC_PER_NODE",   "auto"                             },
-        {"alone",             NULL,                                                                         NULL,                              0, "PYTHONUNBUFFERED",     "1"                                },
-        {"alone",             NULL,                                                                         NULL,                              0, "CUDA_VISIBLE_DEVICES", ""                                 },
-        {"two workers",       "\"nprocPerNode\":\"4\",",                                                    ",\"Worker\":{\"replicas\":2,%T}", 2,
-         "WORLD_SIZE",                                                                                                                                                    "12"                               },
-        {"two workers",       "\"nprocPerNode\":\"4\",",                                                    ",\"Worker\":{\"replicas\":2,%T}", 2, "RANK",
-         "2"                                                                                                                                                                                                 },
-        {"two workers",       "\"nprocPerNode\":\"4\",",                                                    ",\"Worker\":{\"replicas\":2,%T}", 2,
-         "PET_NNODES",                                                                                                                                                    "3"                                },
-        {"gpu counts as one", "\"nprocPerNode\":\"gpu\",",                                                  ",\"Worker\":{%T}",                1, "WORLD_SIZE",
-         "2"                                                                                                                                                                                                 },
-        {"gpu counts as one", "\"nprocPerNode\":\"gpu\",",                                                  ",\"Worker\":{%T}",                1, "MASTER_ADDR",
-         "job-x-master-0"                                                                                                                                                                                    },
-        {"elastic",           "\"elasticPolicy\":{\"minReplicas\":1,\"maxReplicas\":3,\"maxRestarts\":5},",
-         ",\"Worker\":{%T}",                                                                                                                   0, "PET_NNODES",           "1:3"                              },
-        {"elastic",           "\"elasticPolicy\":{\"minReplicas\":1,\"maxReplicas\":3,\"maxRestarts\":5},",
-         ",\"Worker\":{%T}",                                                                                                                   0, "PET_MAX_RESTARTS",     "5"                                },
-        {"elastic",           "\"elasticPolicy\":{\"rdzvId\":\"7\"},",                                      ",\"Worker\":{%T}",                0,
-         "PET_RDZV_ENDPOINT",                                                                                                                                             "job-x-worker-0:\001job-x:port\001"},
-        {"elastic",
-         "\"elasticPolicy\":{\"rdzvConf\":[{\"key\":\"a\",\"value\":\"1\"},{\"key\":\"b\","
-         "\"value\":\"2\"}]},",                                                                             ",\"Worker\":{%T}",                0, "PET_RDZV_CONF",        "a=1,b=2"                          },
-        {"elastic",           "\"elasticPolicy\":{\"nProcPerNode\":2},",                                    ",\"Worker\":{%T}",                0,
-         "PET_NPROC_PER_NODE",                                                                                                                                            "2"                                },
-        {"not elastic",       NULL,                                                                         NULL,                              0, "PET_RDZV_ENDPOINT",    NULL                               },
+        {"alone", NULL, NULL, 0, "WORLD_SIZE", "1"},
+        {"alone", NULL, NULL, 0, "MASTER_PORT", "\001job-x:port\001"},
+        {"alone", NULL, NULL, 0, "PET_NPROC_PER_NODE", "auto"},
+        {"alone", NULL, NULL, 0, "PYTHONUNBUFFERED", "1"},
+        {"alone", NULL, NULL, 0, "CUDA_VISIBLE_DEVICES", ""},
+        {"two workers", FOUR, TWO_WORKERS, 2, "WORLD_SIZE", "12"},
+        {"two workers", FOUR, TWO_WORKERS, 2, "RANK", "2"},
+        {"two workers", FOUR, TWO_WORKERS, 2, "PET_NNODES", "3"},
+        {"gpu counts as one", "\"nprocPerNode\":\"gpu\",", WORKER, 1, "WORLD_SIZE", "2"},
+        {"gpu counts as one", "\"nprocPerNode\":\"gpu\",", WORKER, 1, "MASTER_ADDR",
+         "job-x-master-0"},
+        {"elastic", ELASTIC("\"minReplicas\":1,\"maxReplicas\":3"), WORKER, 0, "PET_NNODES", "1:3"},
+        {"elastic", ELASTIC("\"maxRestarts\":5"), WORKER, 0, "PET_MAX_RESTARTS", "5"},
+        {"elastic", ELASTIC("\"rdzvId\":\"7\""), WORKER, 0, "PET_RDZV_ENDPOINT",
+         "job-x-worker-0:\001job-x:port\001"},
+        {"elastic", ELASTIC("\"rdzvConf\":[{\"key\":\"a\",\"value\":\"1\"},"
+                            "{\"key\":\"b\",\"value\":\"2\"}]"),
+         WORKER, 0, "PET_RDZV_CONF", "a=1,b=2"},
+        {"elastic", ELASTIC("\"nProcPerNode\":2"), WORKER, 0, "PET_NPROC_PER_NODE", "2"},
+        {"not elastic", NULL, NULL, 0, "PET_RDZV_ENDPOINT", NULL},
     };
+    /* clang-format on */
     (void)state;
-    static const char template[] =
-        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"pytorch\",\"command\":[\"true\"]}]}}";
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-        char worker[512] = "";
-        const char *mark = cases[i].worker ? strstr(cases[i].worker, "%T") : NULL;
-        if (mark)
-            snprintf(worker, sizeof worker, "%.*s%s%s", (int)(mark - cases[i].worker),
-                     cases[i].worker, template, mark + 2);
         ty_auto_json objects =
-            make_objects(&(struct parts){.spec = cases[i].spec, .worker = worker});
+            make_objects(&(struct parts){.spec = cases[i].spec, .worker = cases[i].worker});
         struct ty_made_plan made;
         struct ty_error err;
         assert_int_equal(make_plan(objects, &made, &err), TY_OK);
@@ -142,48 +137,41 @@ static void the_operators_variables_are_exact(void **state)
     }
 }
 
+/* A container with one volume mounted, with limits; a volume. */
+#define MOUNTED(path)                                                                              \
+    "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"" path "\"}]"
+#define LIMITED(limits) "\"command\":[\"t\"],\"resources\":{\"limits\":{" limits "}}"
+#define EMPTY_DIR       "{\"name\":\"v\",\"emptyDir\":{}}"
+#define CLAIM(name)     "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"" name "\"}}"
+
 static void what_can_never_run_here_is_refused(void **state)
 {
     static const struct {
         const char *name;
         struct parts parts;
+        /* clang-format off */
     } cases[] = {
-        {"no command",               {.container = "\"args\":[\"x\"]"}                            },
+        {"no command", {.container = "\"args\":[\"x\"]"}},
         {"a host path",
-         {.container =
-              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
-          .volumes = "{\"name\":\"v\",\"hostPath\":{\"path\":\"/etc\"}}"}                         },
-        {"no such volume",
-         {.container =
-              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"w\",\"mountPath\":\"/v\"}]"}     },
-        {"a mount at the root",
-         {.container =
-              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/\"}]",
-          .volumes = "{\"name\":\"v\",\"emptyDir\":{}}"}                                          },
-        {"a mount path that climbs",
-         {.container =
-              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/a/../b\"}]",
-          .volumes = "{\"name\":\"v\",\"emptyDir\":{}}"}                                          },
+         {.container = MOUNTED("/v"),
+          .volumes = "{\"name\":\"v\",\"hostPath\":{\"path\":\"/etc\"}}"}},
+        {"no such volume", {.container = MOUNTED("/v")}},
+        {"a mount at the root", {.container = MOUNTED("/"), .volumes = EMPTY_DIR}},
+        {"a mount path that climbs", {.container = MOUNTED("/a/../b"), .volumes = EMPTY_DIR}},
+        {"a relative mount path", {.container = MOUNTED("a"), .volumes = EMPTY_DIR}},
         {"a sub path that climbs",
-         {.container = "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/"
-                       "a\",\"subPath\":\"../x\"}]",
-          .volumes = "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"p\"}}"}          },
-        {"a claim that climbs",
-         {.container =
-              "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/a\"}]",
-          .volumes = "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"../p\"}}"}       },
+         {.container = MOUNTED("/a\",\"subPath\":\"../x"), .volumes = CLAIM("p")}},
+        {"a claim that climbs", {.container = MOUNTED("/a"), .volumes = CLAIM("../p")}},
         {"a missing ConfigMap",
-         {.container = "\"command\":[\"t\"],\"envFrom\":[{\"configMapRef\":{\"name\":\"no\"}}]"}  },
+         {.container = "\"command\":[\"t\"],\"envFrom\":[{\"configMapRef\":{\"name\":\"no\"}}]"}},
         {"a secret",
-         {.container = "\"command\":[\"t\"],\"env\":[{\"name\":\"S\",\"valueFrom\":{"
-                       "\"secretKeyRef\":{\"name\":\"s\","
-                       "\"key\":\"k\"}}}]"}                                                       },
-        {"too many GPUs",
-         {.container = "\"command\":[\"t\"],\"resources\":{\"limits\":{\"nvidia.com/gpu\":1000}}"}},
-        {"a bad quantity",
-         {.container = "\"command\":[\"t\"],\"resources\":{\"limits\":{\"memory\":\"lots\"}}"}    },
-        {"an unknown policy",        {.spec = "\"runPolicy\":{\"cleanPodPolicy\":\"Sometimes\"},"}},
+         {.container = "\"command\":[\"t\"],\"env\":[{\"name\":\"S\",\"valueFrom\":"
+                       "{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"k\"}}}]"}},
+        {"too many GPUs", {.container = LIMITED("\"nvidia.com/gpu\":1000")}},
+        {"a bad quantity", {.container = LIMITED("\"memory\":\"lots\"")}},
+        {"an unknown policy", {.spec = "\"runPolicy\":{\"cleanPodPolicy\":\"Sometimes\"},"}},
     };
+    /* clang-format on */
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
         ty_auto_json objects = make_objects(&cases[i].parts);
