@@ -76,18 +76,25 @@ struct handle {
 
 /* --- bytes --- */
 
+static bool bytes_reserve(struct bytes *bytes, int64_t len)
+{
+    if (len <= bytes->capacity)
+        return true;
+    int64_t capacity = bytes->capacity ? bytes->capacity : 4096;
+    while (capacity < len)
+        capacity *= 2;
+    unsigned char *data = realloc(bytes->data, (size_t)capacity);
+    if (!data)
+        return false;
+    bytes->data = data;
+    bytes->capacity = capacity;
+    return true;
+}
+
 static bool bytes_resize(struct bytes *bytes, int64_t len)
 {
-    if (len > bytes->capacity) {
-        int64_t capacity = bytes->capacity ? bytes->capacity : 4096;
-        while (capacity < len)
-            capacity *= 2;
-        unsigned char *data = realloc(bytes->data, (size_t)capacity);
-        if (!data)
-            return false;
-        bytes->data = data;
-        bytes->capacity = capacity;
-    }
+    if (!bytes_reserve(bytes, len))
+        return false;
     if (len > bytes->len)
         memset(bytes->data + bytes->len, 0, (size_t)(len - bytes->len));
     bytes->len = len;
@@ -296,7 +303,10 @@ static int store_write(struct disk_file *file, const void *data, int64_t len, in
 {
     if (len == 0)
         return SQLITE_OK;
-    if (!add_change(file, data, len, offset) || !bytes_write(&file->cache, data, len, offset))
+    /* All memory is taken here, so that a sync never needs any. */
+    if (!bytes_reserve(&file->cache, offset + len) ||
+        !bytes_reserve(&file->durable, offset + len) || !add_change(file, data, len, offset) ||
+        !bytes_write(&file->cache, data, len, offset))
         return SQLITE_IOERR_NOMEM;
     return SQLITE_OK;
 }

@@ -8,3 +8,4 @@ target_include_directories(store_support PUBLIC ${CMAKE_SOURCE_DIR}/tests/suppor
 foreach(module access cursor jobs kill lists memory power records store threads)
     ty_unit_test(store/test_${module}.c store_support ty_store)
 endforeach()
+ty_unit_test(store/test_oom.c store_support ty_store ty_oom)
