@@ -22,7 +22,7 @@ static int for_each_job(struct cli *cli, int (*act)(struct cli *cli, const char 
 static int post_action(struct cli *cli, const char *id, const char *action)
 {
     ty_auto_json job = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     cli_job_path(&path, id, action);
     int code = http_send(cli, "POST", path.data, NULL, NULL, &job);
@@ -47,7 +47,7 @@ static int resume(struct cli *cli, const char *id)
 static int restart(struct cli *cli, const char *id)
 {
     ty_auto_json job = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     cli_job_path(&path, id, "/restart");
     int code = http_send(cli, "POST", path.data, NULL, NULL, &job);
@@ -58,7 +58,7 @@ static int restart(struct cli *cli, const char *id)
 static int delete_job(struct cli *cli, const char *id)
 {
     ty_auto_json job = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     cli_job_path(&path, id, "");
     if (cli_has(cli, "force"))

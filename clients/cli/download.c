@@ -22,7 +22,7 @@ static int for_each_item(const struct cli *cli, const char *id, const char *tail
     bool stop = false;
     do {
         ty_auto_json page = NULL;
-        ty_auto_buf path;
+        ty_auto_buf path = {0};
         size_t index;
         json_t *item;
         ty_buf_init(&path, 4096);
@@ -85,7 +85,7 @@ static int fetch_link(const struct cli *cli, const char *link)
 
 static int fetch_path(const struct cli *cli, const char *id, const char *path)
 {
-    ty_auto_buf link;
+    ty_auto_buf link = {0};
     ty_buf_init(&link, 64 * 1024);
     cli_job_path(&link, id, "/artifacts/");
     http_encode_path(&link, path);

@@ -94,7 +94,7 @@ static int open_part(struct fetch *fetch)
 {
     struct ty_error err;
     struct stat about;
-    ty_auto_buf tag;
+    ty_auto_buf tag = {0};
     fetch->fd = open(fetch->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fetch->fd < 0)
         return fail_file("write", fetch->part);

@@ -22,7 +22,7 @@ static const struct cli_column checkpoint_columns[] = {
 static int list_files(struct cli *cli, const char *tail, const struct cli_column *columns)
 {
     char id[JOB_ID];
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     int code = cli_find_job(cli, cli->arguments.plain[0], id);
     cli_job_path(&path, id, tail);

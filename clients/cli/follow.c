@@ -38,14 +38,16 @@ static void print_change(const struct follower *follower, const json_t *change)
     cli_text(change, "message", message, sizeof message);
     cli_text(change, "cause", cause, sizeof cause);
     const char *color = cli_color(follower->cli->error_color, to);
-    cli_say("%s%s%s: %s (%s)", color ? color : "", to, color ? "\033[0m" : "", message, cause);
+    bool has_words = !ty_str_equal(message, "-");
+    cli_say("%s%s%s%s%s (%s)", color ? color : "", to, color ? "\033[0m" : "",
+            has_words ? ": " : "", has_words ? message : "", cause);
 }
 
 /* Print what was not printed yet, up to the job's last change unless `last` as well. */
 static void print_changes(struct follower *follower, bool last)
 {
     ty_auto_json page = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     size_t index;
     json_t *change;
     ty_buf_init(&path, 4096);

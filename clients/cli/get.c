@@ -53,7 +53,7 @@ static int print_one(const struct cli *cli, const char *path)
 static int run_get(struct cli *cli)
 {
     char id[JOB_ID];
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     int code = cli_find_job(cli, cli->arguments.plain[0], id);
     if (code != EXIT_DONE)

@@ -163,7 +163,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 
 static struct curl_slist *add_field(struct curl_slist *list, const char *name, const char *value)
 {
-    ty_auto_buf line;
+    ty_auto_buf line = {0};
     ty_buf_init(&line, 16 * 1024);
     if (!value)
         return list;
@@ -174,7 +174,7 @@ static struct curl_slist *add_field(struct curl_slist *list, const char *name, c
 
 static struct curl_slist *make_fields(const struct cli *cli, const struct http_request *request)
 {
-    ty_auto_buf bearer;
+    ty_auto_buf bearer = {0};
     struct curl_slist *list = NULL;
     ty_buf_init(&bearer, 4096);
     ty_buf_addf(&bearer, "Bearer %s", cli->token);
@@ -233,7 +233,7 @@ static void set_connection(CURL *curl, const struct cli *cli, const struct http_
 static CURLcode exchange_once(const struct cli *cli, const struct http_request *request,
                               struct exchange *exchange)
 {
-    ty_auto_buf url;
+    ty_auto_buf url = {0};
     CURL *curl = exchange->curl;
     struct curl_slist *fields = make_fields(cli, request);
     ty_buf_init(&url, 64 * 1024);

@@ -103,7 +103,7 @@ static int find_by_beginning(const struct cli *cli, const char *word, char id_ou
     bool possible = cli_id_range(word, &first_ms, &last_ms);
     while (possible) {
         ty_auto_json page = NULL;
-        ty_auto_buf path;
+        ty_auto_buf path = {0};
         ty_buf_init(&path, 4096);
         ty_buf_adds(&path, "/v1/jobs?limit=500");
         add_time_filters(&path, first_ms, last_ms);
@@ -130,7 +130,7 @@ static int find_by_beginning(const struct cli *cli, const char *word, char id_ou
 static int find_by_name(const struct cli *cli, const char *word, char id_out[JOB_ID])
 {
     ty_auto_json page = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     ty_buf_adds(&path, "/v1/jobs?limit=1");
     http_add_query(&path, "name", word);

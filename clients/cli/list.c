@@ -13,7 +13,7 @@ static void add_all(const struct cli *cli, struct ty_buf *path, const char *opti
 
 static int run_list(struct cli *cli)
 {
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 64 * 1024);
     ty_buf_adds(&path, "/v1/jobs");
     add_all(cli, &path, "state", "state");

@@ -42,7 +42,7 @@ static void make_path(const struct cli_log *log, struct ty_buf *path)
 
 static int read_once(struct cli_log *log, struct http_answer *answer, bool *complete_out)
 {
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     make_path(log, &path);
     struct http_request request = {

@@ -96,15 +96,17 @@ static int run(struct cli *cli, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    static char help[] = "help";
+    static char version[] = "version";
     struct cli cli = {0};
     if (argc < 2) {
         cli_print_overview();
         return EXIT_USAGE;
     }
     if (ty_str_equal(argv[1], "--help") || ty_str_equal(argv[1], "-h"))
-        argv[1] = (char[]){"help"};
+        argv[1] = help;
     else if (ty_str_equal(argv[1], "--version"))
-        argv[1] = (char[]){"version"};
+        argv[1] = version;
     int code = run(&cli, argc - 1, argv + 1);
     cli_done(&cli);
     if (fflush(stdout) != 0 || ferror(stdout)) {

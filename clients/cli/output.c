@@ -148,7 +148,7 @@ static void print_json_items(struct cli_listing *listing, const json_t *items)
 
 static void print_yaml(FILE *out, const json_t *value)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, YAML_MAX);
     ty_yaml_write(&text, value);
     if (text.failed == TY_OK)
@@ -244,7 +244,7 @@ int cli_print_object(const struct cli *cli, const json_t *object, const char *na
 static int fetch_page(const struct cli *cli, const char *path, int64_t limit, const json_t *cursor,
                       json_t **page_out)
 {
-    ty_auto_buf url;
+    ty_auto_buf url = {0};
     ty_buf_init(&url, 64 * 1024);
     ty_buf_adds(&url, path);
     http_add_query_int(&url, "limit", limit < PAGE_MAX ? limit : PAGE_MAX);

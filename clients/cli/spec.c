@@ -114,7 +114,7 @@ json_t *cli_parameter_value(const char *text)
 {
     struct ty_error err;
     ty_auto_json value = NULL;
-    ty_auto_buf again;
+    ty_auto_buf again = {0};
     ty_buf_init(&again, 4096);
     if (ty_json_parse(text, strlen(text), &value, &err) == TY_OK &&
         (json_is_number(value) || json_is_boolean(value))) {

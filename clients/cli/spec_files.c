@@ -75,7 +75,7 @@ int cli_read_file(const char *path, size_t max, struct ty_buf *out)
 
 static int set_script(const char *path, json_t *spec)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     int code = cli_read_file(path, SOURCE_MAX, &text);
     if (code != EXIT_DONE)
         return code;
@@ -105,7 +105,7 @@ static int set_words(const struct cli *cli, size_t first, const char *member, js
 static int set_spec(const char *path, json_t *spec)
 {
     struct ty_error err;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_auto_json given = NULL;
     bool yaml = ty_str_ends(path, ".yaml") || ty_str_ends(path, ".yml");
     int code = cli_read_file(path, SOURCE_MAX, &text);
@@ -193,7 +193,7 @@ static json_t *encode_file(const char *path, const struct ty_buf *bytes)
 static int add_file(const char *folder, const char *path, json_t *files)
 {
     char real[PATH_MAX];
-    ty_auto_buf bytes;
+    ty_auto_buf bytes = {0};
     int code = cli_read_file(path, SOURCE_MAX, &bytes);
     if (code != EXIT_DONE)
         return code;

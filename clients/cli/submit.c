@@ -13,7 +13,7 @@ static const char default_image[] = "pytorch/pytorch:2.0.0";
 /* A dry run: what would run. As a table that is the YAML that kubectl takes. */
 static int print_preview(const struct cli *cli, const json_t *preview)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     size_t index;
     json_t *object;
     cli_say_warnings(preview);
@@ -68,7 +68,7 @@ static int run_submit(struct cli *cli)
 static int run_clone(struct cli *cli)
 {
     char id[JOB_ID];
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_auto_json patch = json_object();
     int code = cli_spec_flags(cli, patch);
     if (code == EXIT_DONE)

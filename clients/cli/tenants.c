@@ -88,7 +88,7 @@ static int run_create(struct cli *cli)
 static int run_get(struct cli *cli)
 {
     ty_auto_json tenant = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     tenant_path(&path, cli->arguments.plain[0]);
     int code = http_get(cli, path.data, &tenant);
     return code == EXIT_DONE ? cli_print_object(cli, tenant, "name") : code;
@@ -97,7 +97,7 @@ static int run_get(struct cli *cli)
 static int run_update(struct cli *cli)
 {
     ty_auto_json tenant = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_auto_json body = json_pack("{s:s*}", "description", cli_value(cli, "description"));
     tenant_path(&path, cli->arguments.plain[0]);
     if (!body)
@@ -112,7 +112,7 @@ static int run_update(struct cli *cli)
 
 static int run_delete(struct cli *cli)
 {
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     tenant_path(&path, cli->arguments.plain[0]);
     if (cli_has(cli, "allow-missing"))
         http_add_query(&path, "allow_missing", "true");

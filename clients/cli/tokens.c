@@ -42,7 +42,7 @@ static int present_secret(const struct cli *cli, const json_t *token)
     const char *secret = json_string_value(json_object_get(token, "token"));
     ty_auto_json record = json_copy((json_t *)(uintptr_t)token);
     if (file && secret) {
-        ty_auto_buf line;
+        ty_auto_buf line = {0};
         ty_buf_init(&line, 4096);
         ty_buf_addf(&line, "%s\n", secret);
         if (ty_file_write(AT_FDCWD, file, line.data, line.len, 0600, &err) != TY_OK) {
@@ -92,7 +92,7 @@ static int run_rotate(struct cli *cli)
 {
     int64_t overlap_s = 0;
     ty_auto_json token = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     if (!cli_seconds(cli, "overlap", OVERLAP_MOST_S, &overlap_s))
         return EXIT_USAGE;
     token_path(&path, cli->arguments.plain[0], "/rotate");
@@ -103,7 +103,7 @@ static int run_rotate(struct cli *cli)
 
 static int run_delete(struct cli *cli)
 {
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     token_path(&path, cli->arguments.plain[0], "");
     if (cli_has(cli, "allow-missing"))
         http_add_query(&path, "allow_missing", "true");

@@ -42,7 +42,7 @@ static int run_create(struct cli *cli)
 static int run_get(struct cli *cli)
 {
     ty_auto_json volume = NULL;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     volume_path(&path, cli->arguments.plain[0]);
     int code = http_get(cli, path.data, &volume);
     return code == EXIT_DONE ? cli_print_object(cli, volume, "name") : code;
@@ -50,7 +50,7 @@ static int run_get(struct cli *cli)
 
 static int run_delete(struct cli *cli)
 {
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     volume_path(&path, cli->arguments.plain[0]);
     if (cli_has(cli, "allow-missing"))
         http_add_query(&path, "allow_missing", "true");

@@ -52,7 +52,7 @@ static int be_patient(struct cli_watch *watch, int64_t seconds, const struct htt
 int cli_watch_next(struct cli_watch *watch, int64_t seconds, bool *changed_out)
 {
     struct http_answer answer;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     cli_job_path(&path, watch->id, "");
     if (watch->job && seconds > 0)
