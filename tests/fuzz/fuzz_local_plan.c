@@ -43,7 +43,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (!json_is_array(objects))
         return 0;
     const struct ty_manifest manifest = {objects};
-    const struct ty_run run = {"job_1", .namespace = "ns", .object_name = "j", .attempt = 1,
+    const struct ty_run run = {.job_id = "job_1",
+                               .namespace = "ns",
+                               .object_name = "j",
+                               .attempt = 1,
                                .manifest = &manifest};
     for (int plain = 0; plain < 2; plain++) {
         const struct ty_plan_setting setting = {.data_folder = "/d",

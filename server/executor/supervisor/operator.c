@@ -143,9 +143,8 @@ static void clean_up(struct ty_op *op, struct ty_op_now now)
 {
     for (size_t i = 0; i < op->pod_count; i++) {
         struct ty_op_pod *pod = &op->pods[i];
-        /* With None what runs is left to end by itself; what has no process yet is not begun any
-         * more. */
-        if (op->rules.clean_pods != TY_OP_CLEAN_NONE || !pod->alive || pod->todo == TY_OP_DO_START)
+        /* With None what was begun is left to end by itself; nothing is begun any more. */
+        if (op->rules.clean_pods != TY_OP_CLEAN_NONE || !pod->alive)
             delete_pod(op, pod, false, now);
     }
 }
