@@ -117,6 +117,18 @@ ty_status act_read_facts(struct ty_engine *engine, int64_t tenant, const char *j
     return status;
 }
 
+/* Cancel it unless it has ended already; a job that ends by itself meanwhile is where it should be.
+ */
+static ty_status cancel_first(struct ty_engine *engine, const struct job_facts *facts,
+                              int64_t if_revision, struct ty_error *err)
+{
+    if (ty_job_terminal(facts->status.state))
+        return TY_OK;
+    ty_status status = ty_engine_act(engine, facts->tenant, facts->id, TY_SEEN_CANCEL,
+                                     "to be removed", if_revision, err);
+    return status == TY_CONFLICT ? TY_OK : status;
+}
+
 /* Cancel it and leave word to remove it when it has ended. */
 static ty_status remove_later(struct ty_engine *engine, const struct job_facts *facts,
                               int64_t if_revision, struct ty_error *err)
@@ -124,19 +136,17 @@ static ty_status remove_later(struct ty_engine *engine, const struct job_facts *
     struct letter *wish = calloc(1, sizeof(*wish));
     if (!wish)
         return ty_fail(err, TY_NO_MEMORY, "no memory to remove a job");
-    wish->kind = LETTER_WISH;
-    ty_str_copy(wish->id, sizeof(wish->id), facts->id);
-    ty_status status = TY_OK;
-    if (!ty_job_terminal(facts->status.state))
-        status = ty_engine_act(engine, facts->tenant, facts->id, TY_SEEN_CANCEL, "to be removed",
-                               if_revision, err);
-    /* Ended by itself meanwhile, or is being stopped for another reason: the wish holds. */
-    if (status != TY_OK && status != TY_CONFLICT) {
-        free(wish);
-        return status;
+    ty_status status = wish_note(engine, facts->id, err);
+    if (status == TY_OK) {
+        status = cancel_first(engine, facts, if_revision, err);
+        if (status != TY_OK)
+            wish_forget(engine, facts->id);
     }
-    inbox_post(&engine->inbox, wish);
-    return TY_OK;
+    if (status == TY_OK)
+        wish_post(engine, wish, facts->id);
+    else
+        free(wish);
+    return status;
 }
 
 ty_status ty_engine_delete(struct ty_engine *engine, int64_t tenant, const char *job_id, bool force,

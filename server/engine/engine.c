@@ -66,8 +66,10 @@ static ty_status open_engine(struct ty_engine *engine, struct ty_error *err)
         status = ty_reader_open(engine->options.store, &engine->reader, err);
     if (status == TY_OK)
         status = load_live_jobs(engine, err);
-    if (status == TY_OK)
+    if (status == TY_OK) {
         trash_recover(engine);
+        wish_recover(engine);
+    }
     return status;
 }
 

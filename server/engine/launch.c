@@ -38,6 +38,8 @@ ty_status launch_read_spec(struct ty_reader *reader, int64_t row, struct ty_job_
 
     ty_auto_json body = NULL;
     status = ty_json_parse(text.data ? text.data : "", text.len, &body, err);
+    if (status == TY_INVALID) /* ours to answer for, and no repeat mends it */
+        return ty_fail_code(err, TY_REFUSED, "gateway_error", "the stored spec cannot be read");
     if (status != TY_OK)
         return ty_wrap(err, "the stored spec");
     ty_auto_free struct ty_faults *faults = calloc(1, sizeof(*faults));

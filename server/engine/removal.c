@@ -91,13 +91,19 @@ static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts
     return TY_OK;
 }
 
+static void forget_files(struct ty_engine *engine, const char *id)
+{
+    trash_empty(engine, id);
+    wish_forget(engine, id);
+}
+
 /* The row is gone, or it is not: files follow it. */
 static void settle_files(struct ty_engine *engine, const struct removal *removal)
 {
     if (removal->status == TY_OK)
         claims_remove(engine, &removal->facts, &removal->claims);
     if (removal->status == TY_OK || removal->status == TY_NOT_FOUND)
-        trash_empty(engine, removal->letter.id);
+        forget_files(engine, removal->letter.id);
     else
         trash_put_back(engine, removal->letter.id);
 }

@@ -8,7 +8,7 @@
  *   launch.c   spec -> manifest -> executor->apply
  *   observe.c  observations -> the store, through the machine
  *   line.c     the waiting line: rounds of admission
- *   submit.c, act.c, removal.c, trash.c, sweep.c   what clients and retention ask for */
+ *   submit.c, act.c, removal.c, trash.c, wishes.c, sweep.c   what clients and retention ask for */
 #ifndef TRAINYARD_ENGINE_STATE_H
 #define TRAINYARD_ENGINE_STATE_H
 
@@ -213,6 +213,13 @@ void trash_put_back(struct ty_engine *engine, const char *id);
 void trash_empty(struct ty_engine *engine, const char *id);
 /* Finish or undo what a crash has interrupted. */
 void trash_recover(struct ty_engine *engine);
+
+/* --- wishes.c: to remove a job when it has ended, kept over a crash --- */
+ty_status wish_note(struct ty_engine *engine, const char *id, struct ty_error *err) TY_MUST_CHECK;
+void wish_forget(struct ty_engine *engine, const char *id);
+void wish_post(struct ty_engine *engine, struct letter *wish,
+               const char *id); /* takes the letter */
+void wish_recover(struct ty_engine *engine);
 
 /* --- act.c --- */
 /* A read of a job's facts for a caller's thread. TY_NOT_FOUND. */

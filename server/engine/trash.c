@@ -82,7 +82,9 @@ static void recover_one(struct ty_engine *engine, const char *id)
 
 void trash_recover(struct ty_engine *engine)
 {
-    int fd = engine->removed_fd < 0 ? -1 : dup(engine->removed_fd);
+    int fd = engine->removed_fd < 0
+                 ? -1
+                 : openat(engine->removed_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     if (!folder) {
         if (fd >= 0)

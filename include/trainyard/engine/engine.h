@@ -80,7 +80,6 @@ ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *jo
  * With `force` a live job is cancelled and removed when it has ended: *pending_out is true then. */
 ty_status ty_engine_delete(struct ty_engine *engine, int64_t tenant, const char *job_id, bool force,
                            int64_t if_revision, bool *pending_out, struct ty_error *err) TY_MUST_CHECK;
-/* The wish to remove a job later is not stored: after a crash in between the job is cancelled but stays. */
 
 /* 1 = next to be admitted; 0 = not queued. */
 int64_t ty_engine_queue_position(struct ty_engine *engine, const char *job_id);

@@ -398,6 +398,37 @@ static void a_forced_removal_that_fails_is_tried_again(void **state)
     assert_false(is_stored(fixture, jobs[1].id));
 }
 
+static void a_wish_to_remove_outlives_a_crash(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked jobs[2] = {0};
+    struct ty_error err = {0};
+    bool pending = false;
+    char path[256];
+    for (size_t i = 0; i < 2; i++)
+        engine_submit(fixture, &jobs[i], "a");
+    assert_int_equal(remove_job(fixture, jobs[0].id, true, &pending, &err), TY_OK);
+    assert_true(pending);
+    /* A wish whose cancellation never came to be is none. */
+    (void)snprintf(path, sizeof(path), "%s/logs/.removed/%s.wish", fixture->store.folder,
+                   jobs[1].id);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    engine_close(fixture);
+
+    engine_open(fixture);
+    (void)engine_settle(fixture);
+    for (size_t i = 0; i < 2; i++)
+        engine_see(fixture, jobs[i].id, TY_SEEN_SUCCEEDED, 1);
+    assert_false(is_stored(fixture, jobs[0].id));
+    assert_true(is_stored(fixture, jobs[1].id));
+    assert_int_not_equal(access(path, F_OK), 0);
+    (void)snprintf(path, sizeof(path), "%s/logs/.removed/%s.wish", fixture->store.folder,
+                   jobs[0].id);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 static void a_removal_the_executor_fails_leaves_all_in_place(void **state)
 {
     struct engine_fixture *fixture = *state;
@@ -540,6 +571,7 @@ int main(void)
         ACTION(a_live_job_is_not_removed),
         ACTION(a_forced_removal_waits_for_the_end_of_the_run),
         ACTION(a_forced_removal_that_fails_is_tried_again),
+        ACTION(a_wish_to_remove_outlives_a_crash),
         ACTION(a_removal_the_executor_fails_leaves_all_in_place),
         ACTION(logs_set_aside_by_a_crash_come_back_or_go_by_what_the_database_says),
         ACTION(jobs_go_when_their_keeping_time_is_over),

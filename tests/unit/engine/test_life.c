@@ -121,6 +121,18 @@ static void a_spec_that_cannot_be_rendered_fails_with_the_place(void **state)
     assert_int_equal(count_calls(fixture, CALL_APPLY, NULL), 0);
 }
 
+static void a_stored_spec_that_cannot_be_read_is_the_gateways_fault(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked job;
+    asked_init(fixture, &job, "a");
+    job.submit.insert.spec = "{\"name\":";
+    job.submit.insert.spec_len = strlen(job.submit.insert.spec);
+    engine_submit(fixture, &job, "a");
+    assert_state(fixture, job.id, TY_JOB_FAILED, TY_CAUSE_GATEWAY_ERROR);
+    assert_int_equal(count_calls(fixture, CALL_APPLY, NULL), 0);
+}
+
 static void a_deadline_stops_the_run_and_fails_the_job(void **state)
 {
     struct engine_fixture *fixture = *state;
@@ -373,6 +385,7 @@ int main(void)
         LIFE(an_apply_that_fails_is_repeated_within_its_window_and_not_before),
         LIFE(a_refused_apply_fails_the_job_with_its_cause_and_clears_up),
         LIFE(a_spec_that_cannot_be_rendered_fails_with_the_place),
+        LIFE(a_stored_spec_that_cannot_be_read_is_the_gateways_fault),
         LIFE(a_deadline_stops_the_run_and_fails_the_job),
         LIFE(a_deadline_follows_a_clock_that_is_set),
         LIFE(an_unanswered_stop_is_asked_again),
