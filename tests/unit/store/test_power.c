@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STEPS = 60, JOBS_MAX = 4096 };
+enum { STEPS = 60, JOBS_MAX = 16384 };
 
 struct world {
     uint64_t seed;
@@ -216,9 +216,94 @@ static void failed_syncs_before_power_cuts_lose_nothing_acknowledged(void **stat
     over_seeds(run_power_cuts, true);
 }
 
+/* One life with the n-th call of one kind failing; then a sound one. False when no call was left to
+ * fail. */
+static bool live_with_fault(struct world *world, sim_vfs_call kind, uint64_t nth)
+{
+    struct ty_error err = {0};
+    struct sim_vfs_counts before;
+    struct sim_vfs_counts after;
+    sim_vfs_get_counts(world->vfs, &before);
+    sim_vfs_fail_nth(world->vfs, kind, nth);
+    ty_status status = ty_store_open(&world->fixture.options, &world->fixture.store, &err);
+    if (status == TY_OK) {
+        for (int i = 0; i < 3; i++)
+            submit_some(world, 4);
+        ty_store_close(world->fixture.store);
+    } else if (status != TY_UNAVAILABLE) { /* not "corrupt", not "full" */
+        fail_msg("call %llu: %s: %s", (unsigned long long)nth, ty_status_name(status), err.text);
+    }
+    sim_vfs_fail_nth(world->vfs, kind, 0);
+    sim_vfs_get_counts(world->vfs, &after);
+    if (below(world, 2) == 0)
+        sim_vfs_crash(world->vfs);
+    else
+        sim_vfs_kill(world->vfs);
+    if (ty_store_open(&world->fixture.options, &world->fixture.store, &err) != TY_OK)
+        fail_msg("after call %llu: %s", (unsigned long long)nth, err.text);
+    check_promises(world);
+    ty_store_close(world->fixture.store);
+    world->fixture.store = NULL;
+    return after.faults > before.faults;
+}
+
+static void every_single_failing_call_keeps_what_was_acknowledged(void **state)
+{
+    static const char *const kinds[] = {"write", "sync", "read"};
+    (void)state;
+    for (int kind = 0; kind < SIM_CALL_KINDS; kind++) {
+        static struct world world;
+        uint64_t nth = 1;
+        world_start(&world, 77);
+        sim_vfs_cut_after(world.vfs, 0);
+        ty_store_close(world.fixture.store);
+        while (live_with_fault(&world, (sim_vfs_call)kind, nth))
+            nth++;
+        if (nth < 10)
+            fail_msg("only %llu calls of kind %s failed", (unsigned long long)nth, kinds[kind]);
+        sim_vfs_destroy(world.vfs);
+    }
+}
+
+/* The very first start, cut or failing at each change in turn: the next one finds its way. */
+static void a_first_start_may_end_anywhere(void **state)
+{
+    (void)state;
+    for (int mode = 0; mode < 3; mode++) {
+        bool happened = true;
+        for (uint64_t nth = 1; happened; nth++) {
+            static struct world world;
+            struct ty_error err = {0};
+            memset(&world, 0, sizeof(world));
+            world.vfs = sim_vfs_create("sim-power", nth);
+            assert_non_null(world.vfs);
+            options_of(&world, "sim-power");
+            if (mode == 0)
+                sim_vfs_cut_after(world.vfs, nth);
+            else
+                sim_vfs_fail_nth(world.vfs, mode == 1 ? SIM_WRITE : SIM_SYNC, nth);
+            if (ty_store_open(&world.fixture.options, &world.fixture.store, &err) == TY_OK)
+                ty_store_close(world.fixture.store);
+            struct sim_vfs_counts counts;
+            sim_vfs_get_counts(world.vfs, &counts);
+            happened = counts.faults > 0 || sim_vfs_is_cut(world.vfs);
+            sim_vfs_fail_nth(world.vfs, SIM_WRITE, 0);
+            sim_vfs_fail_nth(world.vfs, SIM_SYNC, 0);
+            sim_vfs_crash(world.vfs);
+            if (ty_store_open(&world.fixture.options, &world.fixture.store, &err) != TY_OK)
+                fail_msg("mode %d, call %llu: %s", mode, (unsigned long long)nth, err.text);
+            check_promises(&world);
+            ty_store_close(world.fixture.store);
+            sim_vfs_destroy(world.vfs);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_first_start_may_end_anywhere),
+        cmocka_unit_test(every_single_failing_call_keeps_what_was_acknowledged),
         cmocka_unit_test(power_cuts_at_any_change_lose_nothing_acknowledged),
         cmocka_unit_test(failed_syncs_before_power_cuts_lose_nothing_acknowledged),
     };
