@@ -12,7 +12,6 @@
 #include "trainyard/executor/local.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -177,14 +176,24 @@ static void bench(struct driver *driver, const char *path, size_t count, size_t 
     driver->quiet = false;
 }
 
+/* The next blank-separated word of *at, "" at the end. */
+static const char *next_word(char **at)
+{
+    const char *word = *at + strspn(*at, " \n");
+    char *end = *at + (word - *at) + strcspn(word, " \n");
+    *at = end + (*end != '\0');
+    *end = '\0';
+    return word;
+}
+
 static void do_line(struct driver *driver, char *line)
 {
-    char command[32] = "";
-    char first[512] = "";
-    char second[512] = "";
-    int64_t third = 0;
     struct ty_error why;
-    sscanf(line, "%31s %511s %511s %" SCNd64, command, first, second, &third);
+    char *at = line;
+    const char *command = next_word(&at);
+    const char *first = next_word(&at);
+    const char *second = next_word(&at);
+    long third = strtol(next_word(&at), NULL, 10);
     const struct ty_run_ref ref = {first, "ns", second, third > 0 ? (int32_t)third : 1};
     struct ty_executor *executor = driver->executor;
     if (ty_str_equal(command, "apply")) {
@@ -249,17 +258,23 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    static struct driver driver = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                                   .changed = PTHREAD_COND_INITIALIZER};
+    ty_auto_free struct driver *driver = calloc(1, sizeof *driver);
+    if (!driver)
+        return 1;
+    pthread_mutex_init(&driver->lock, NULL);
+    pthread_cond_init(&driver->changed, NULL);
     struct ty_error why;
-    if (ty_local_create(&options, &driver.executor, &why) != TY_OK ||
-        driver.executor->ops->start(driver.executor, observe, &driver, &why) != TY_OK) {
+    struct ty_executor *executor = NULL;
+    ty_status status = ty_local_create(&options, &executor, &why);
+    driver->executor = executor;
+    if (status != TY_OK || !executor ||
+        executor->ops->start(executor, observe, driver, &why) != TY_OK) {
         fprintf(stderr, "local_run: %s\n", why.text);
         return 1;
     }
     char line[2048];
     while (fgets(line, sizeof line, stdin) && strncmp(line, "quit", 4) != 0)
-        do_line(&driver, line);
-    driver.executor->ops->destroy(driver.executor);
+        do_line(driver, line);
+    executor->ops->destroy(executor);
     return 0;
 }

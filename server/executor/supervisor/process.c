@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -128,7 +127,7 @@ static char **make_argv(const struct ty_plan_replica *replica, const char *const
     return argv;
 }
 
-static ty_status start_sandboxed(const struct ty_process_setup *setup, struct launch *launch,
+static ty_status start_sandboxed(const struct ty_process_setup *setup, const struct launch *common,
                                  int socket_fd, struct ty_process *out, struct ty_error *err)
 {
     ty_auto_fd options_fd = -1;
@@ -149,15 +148,16 @@ static ty_status start_sandboxed(const struct ty_process_setup *setup, struct la
     if (!argv)
         return ty_fail(err, TY_NO_MEMORY, "no memory for a command line");
     char *envp[] = {NULL};
-    launch->program = setup->plan->bwrap;
-    launch->argv = argv;
-    launch->envp = envp;
+    struct launch launch = *common;
+    launch.program = setup->plan->bwrap;
+    launch.argv = argv;
+    launch.envp = envp;
     for (size_t i = 0; i < parts.count; i++)
-        keep(launch, parts.fds[i]);
-    keep(launch, options_fd);
-    keep(launch, socket_fd);
-    keep(launch, setup->init_fd);
-    return start_child(launch, out, err);
+        keep(&launch, parts.fds[i]);
+    keep(&launch, options_fd);
+    keep(&launch, socket_fd);
+    keep(&launch, setup->init_fd);
+    return start_child(&launch, out, err);
 }
 
 /* --- without a sandbox --- */
@@ -197,7 +197,7 @@ static char **make_environment(const struct ty_process_setup *setup)
     return envp;
 }
 
-static ty_status start_plain(const struct ty_process_setup *setup, struct launch *launch,
+static ty_status start_plain(const struct ty_process_setup *setup, const struct launch *common,
                              int socket_fd, struct ty_process *out, struct ty_error *err)
 {
     char socket_text[16];
@@ -213,14 +213,15 @@ static ty_status start_plain(const struct ty_process_setup *setup, struct launch
     __attribute__((cleanup(free_texts))) char **envp = make_environment(setup);
     if (!argv || !envp)
         return ty_fail(err, TY_NO_MEMORY, "no memory for a command line");
-    launch->program = init;
-    launch->argv = argv;
-    launch->envp = envp;
-    launch->folder = ty_str_equal(setup->replica->working_dir, "/") ? setup->scratch_path
-                                                                    : setup->replica->working_dir;
-    keep(launch, socket_fd);
-    keep(launch, setup->init_fd);
-    return start_child(launch, out, err);
+    struct launch launch = *common;
+    launch.program = init;
+    launch.argv = argv;
+    launch.envp = envp;
+    launch.folder = ty_str_equal(setup->replica->working_dir, "/") ? setup->scratch_path
+                                                                   : setup->replica->working_dir;
+    keep(&launch, socket_fd);
+    keep(&launch, setup->init_fd);
+    return start_child(&launch, out, err);
 }
 
 /* --- both --- */
@@ -306,14 +307,15 @@ struct ty_init_message ty_process_listen(const struct ty_process *process)
     if (len < 0)
         return out;
     out.pid = sender_pid(&message);
-    int code;
-    int number;
     if (len == 0) {
         out.word = TY_INIT_CLOSED;
     } else if (text[0] == 'S') {
         out.word = TY_INIT_STARTED;
-    } else if (sscanf(text, "X %d %d", &code, &number) == 2) {
-        out = (struct ty_init_message){TY_INIT_ENDED, out.pid, code, number};
+    } else if (text[0] == 'X') {
+        char *rest = text + 1;
+        out.word = TY_INIT_ENDED;
+        out.code = (int32_t)strtol(rest, &rest, 10);
+        out.signal = (int32_t)strtol(rest, &rest, 10);
     }
     return out;
 }
@@ -337,6 +339,5 @@ int64_t ty_process_birth(pid_t pid)
     const char *at = strrchr(text, ')'); /* the name before it may hold anything */
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    int64_t birth = 0;
-    return at && sscanf(at, "%" SCNd64, &birth) == 1 ? birth : 0;
+    return at ? strtoll(at, NULL, 10) : 0;
 }

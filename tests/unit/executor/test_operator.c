@@ -469,10 +469,11 @@ static void no_order_of_events_breaks_the_rules(void **state)
                                        .backoff_limit = round / 72 % 4};
         begin(&bench, &rules);
         ty_op_result result = TY_OP_OPEN;
+        size_t pod_count = (size_t)rules.workers + rules.master;
         for (int i = 0; i < 40; i++) {
             seed = seed * 1664525 + 1013904223;
             struct step step = {.what = (event)(STARTED + (seed >> 16) % 7),
-                                .pod = (int)((seed >> 8) % bench.count)};
+                                .pod = (int)((seed >> 8) % pod_count)};
             step.value = step.what == EXITED ? (int)(seed >> 20) % 3 : 9;
             if (step.what == TICK)
                 step.value = 10000;
