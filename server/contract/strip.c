@@ -35,7 +35,10 @@ static void strip_words(json_t *json, bool is_map)
         else
             strip_words(value, !is_map && is_one_of(key, maps));
     }
-    json_array_foreach(json, index, value) strip_words(value, false);
+    json_array_foreach(json, index, value)
+    {
+        strip_words(value, false);
+    }
 }
 
 /* Of answers only the media types of success stay. */
@@ -68,7 +71,9 @@ static void strip_bodies(json_t *document)
     json_object_foreach(json_object_get(document, "paths"), path, item)
     {
         json_object_foreach(item, method, operation)
-            strip_answers(json_object_get(operation, "responses"));
+        {
+            strip_answers(json_object_get(operation, \"responses\"));
+        }
     }
 }
 
