@@ -1,222 +1,20 @@
-#include "sim_vfs.h"
+#include "sim_disk.h"
 
-#include "trainyard/base/random.h"
-
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECTOR = 512, NAME_MAX_LEN = 256, SHM_LOCKS = SQLITE_SHM_NLOCK };
-
-/* One change not yet durable. A truncation has no bytes. */
-struct change {
-    struct change *next;
-    bool doomed; /* a sync that covered it has failed */
-    bool truncate;
-    int64_t offset; /* of a truncation: the new size */
-    int64_t len;
-    unsigned char bytes[];
-};
-
-struct bytes {
-    unsigned char *data;
-    int64_t len;
-    int64_t capacity;
-};
-
-/* A file and, for databases, the shared memory of its connections. */
-struct disk_file {
-    struct disk_file *next;
-    char name[NAME_MAX_LEN];
-    bool linked;       /* has a name; an unlinked one lives until it is closed */
-    bool name_durable; /* survives a power cut */
-    int opens;
-    struct bytes cache;   /* what readers see */
-    struct bytes durable; /* what is left when everything pending is lost */
-    struct change *pending;
-    struct change **pending_end;
-    int lock_shared; /* database locks: counts */
-    bool lock_reserved;
-    bool lock_pending;
-    bool lock_exclusive;
-    void **shm_regions;
-    int shm_count;
-    int shm_shared[SHM_LOCKS];
-    bool shm_exclusive[SHM_LOCKS];
-};
-
-struct sim_vfs {
-    sqlite3_vfs base;
-    char *name;
-    struct ty_seeded seed;
-    struct ty_random random;
-    struct disk_file *files;
-    void **graveyard; /* shared memory of dead processes: their handles may still look at it */
-    size_t graves;
-    uint64_t power; /* grows at each cut: handles of an older power are dead */
-    bool cut;
-    uint64_t cut_in;
-    uint64_t fail_in[SIM_CALL_KINDS];
-    struct sim_vfs_odds odds;
-    int64_t capacity;
-    int64_t clock_ms;
-    struct sim_vfs_counts counts;
-};
+enum { SHM_LOCKS = SQLITE_SHM_NLOCK };
 
 struct handle {
     sqlite3_file base;
     struct sim_vfs *vfs;
-    struct disk_file *file;
+    struct sim_file *file;
     uint64_t power;
     int lock;
     uint16_t shm_shared; /* bits held by this handle */
     uint16_t shm_exclusive;
     bool delete_on_close;
 };
-
-/* --- bytes --- */
-
-static bool bytes_reserve(struct bytes *bytes, int64_t len)
-{
-    if (len <= bytes->capacity)
-        return true;
-    int64_t capacity = bytes->capacity ? bytes->capacity : 4096;
-    while (capacity < len)
-        capacity *= 2;
-    unsigned char *data = realloc(bytes->data, (size_t)capacity);
-    if (!data)
-        return false;
-    bytes->data = data;
-    bytes->capacity = capacity;
-    return true;
-}
-
-static bool bytes_resize(struct bytes *bytes, int64_t len)
-{
-    if (!bytes_reserve(bytes, len))
-        return false;
-    if (len > bytes->len)
-        memset(bytes->data + bytes->len, 0, (size_t)(len - bytes->len));
-    bytes->len = len;
-    return true;
-}
-
-static bool bytes_write(struct bytes *bytes, const void *data, int64_t len, int64_t offset)
-{
-    if (offset + len > bytes->len && !bytes_resize(bytes, offset + len))
-        return false;
-    memcpy(bytes->data + offset, data, (size_t)len);
-    return true;
-}
-
-static bool bytes_copy(struct bytes *to, const struct bytes *from)
-{
-    to->len = 0;
-    if (!bytes_resize(to, from->len))
-        return false;
-    if (from->len > 0)
-        memcpy(to->data, from->data, (size_t)from->len);
-    return true;
-}
-
-static void apply_change(struct bytes *bytes, const struct change *change)
-{
-    bool done = change->truncate ? bytes_resize(bytes, change->offset)
-                                 : bytes_write(bytes, change->bytes, change->len, change->offset);
-    if (!done)
-        abort(); /* a simulation without memory has nothing to tell */
-}
-
-/* --- files --- */
-
-static struct disk_file *find_file(struct sim_vfs *vfs, const char *name)
-{
-    for (struct disk_file *file = vfs->files; file; file = file->next)
-        if (file->linked && strcmp(file->name, name) == 0)
-            return file;
-    return NULL;
-}
-
-static struct disk_file *make_file(struct sim_vfs *vfs, const char *name)
-{
-    struct disk_file *file = calloc(1, sizeof(*file));
-    if (!file || strlen(name) >= sizeof(file->name)) {
-        free(file);
-        return NULL;
-    }
-    memcpy(file->name, name, strlen(name) + 1);
-    file->linked = true;
-    file->pending_end = &file->pending;
-    file->next = vfs->files;
-    vfs->files = file;
-    return file;
-}
-
-static void drop_changes(struct disk_file *file)
-{
-    while (file->pending) {
-        struct change *next = file->pending->next;
-        free(file->pending);
-        file->pending = next;
-    }
-    file->pending_end = &file->pending;
-}
-
-static void forget_shm(struct disk_file *file)
-{
-    free(file->shm_regions);
-    file->shm_regions = NULL;
-    file->shm_count = 0;
-    memset(file->shm_shared, 0, sizeof(file->shm_shared));
-    memset(file->shm_exclusive, 0, sizeof(file->shm_exclusive));
-}
-
-static void drop_shm(struct disk_file *file)
-{
-    for (int i = 0; i < file->shm_count; i++)
-        free(file->shm_regions[i]);
-    forget_shm(file);
-}
-
-static void bury_shm(struct sim_vfs *vfs, struct disk_file *file)
-{
-    if (file->shm_count == 0)
-        return;
-    void **graveyard =
-        realloc(vfs->graveyard, sizeof(void *) * (vfs->graves + (size_t)file->shm_count));
-    if (!graveyard)
-        abort();
-    vfs->graveyard = graveyard;
-    for (int i = 0; i < file->shm_count; i++)
-        graveyard[vfs->graves++] = file->shm_regions[i];
-    forget_shm(file);
-}
-
-static void free_file(struct sim_vfs *vfs, struct disk_file *file)
-{
-    struct disk_file **slot = &vfs->files;
-    while (*slot != file)
-        slot = &(*slot)->next;
-    *slot = file->next;
-    drop_changes(file);
-    drop_shm(file);
-    free(file->cache.data);
-    free(file->durable.data);
-    free(file);
-}
-
-static bool add_change(struct disk_file *file, const void *data, int64_t len, int64_t offset)
-{
-    struct change *change = malloc(sizeof(*change) + (size_t)len);
-    if (!change)
-        return false;
-    *change = (struct change){.truncate = data == NULL, .offset = offset, .len = len};
-    if (data)
-        memcpy(change->bytes, data, (size_t)len);
-    *file->pending_end = change;
-    file->pending_end = &change->next;
-    return true;
-}
 
 /* --- faults --- */
 
@@ -250,15 +48,7 @@ static bool power_gone(struct sim_vfs *vfs)
     return vfs->cut;
 }
 
-int64_t sim_vfs_used(const struct sim_vfs *vfs)
-{
-    int64_t used = 0;
-    for (const struct disk_file *file = vfs->files; file; file = file->next)
-        used += file->cache.len;
-    return used;
-}
-
-static bool no_room(struct sim_vfs *vfs, const struct disk_file *file, int64_t end)
+static bool no_room(struct sim_vfs *vfs, const struct sim_file *file, int64_t end)
 {
     int64_t growth = end - file->cache.len;
     return vfs->capacity > 0 && growth > 0 && sim_vfs_used(vfs) + growth > vfs->capacity;
@@ -269,11 +59,11 @@ static bool no_room(struct sim_vfs *vfs, const struct disk_file *file, int64_t e
 static int file_close(sqlite3_file *base)
 {
     struct handle *handle = (struct handle *)base;
-    struct disk_file *file = handle->file;
+    struct sim_file *file = handle->file;
     if (handle->power == handle->vfs->power && handle->delete_on_close)
         file->linked = false;
     if (--file->opens == 0 && !file->linked)
-        free_file(handle->vfs, file);
+        sim_free_file(handle->vfs, file);
     return SQLITE_OK;
 }
 
@@ -281,7 +71,7 @@ static int file_read(sqlite3_file *base, void *out, int len, sqlite3_int64 offse
 {
     struct handle *handle = (struct handle *)base;
     struct sim_vfs *vfs = handle->vfs;
-    const struct bytes *cache = &handle->file->cache;
+    const struct sim_bytes *cache = &handle->file->cache;
     if (dead(handle))
         return SQLITE_IOERR_READ;
     vfs->counts.reads++;
@@ -299,14 +89,15 @@ static int file_read(sqlite3_file *base, void *out, int len, sqlite3_int64 offse
     return SQLITE_IOERR_SHORT_READ;
 }
 
-static int store_write(struct disk_file *file, const void *data, int64_t len, int64_t offset)
+static int store_write(struct sim_file *file, const void *data, int64_t len, int64_t offset)
 {
     if (len == 0)
         return SQLITE_OK;
     /* All memory is taken here, so that a sync never needs any. */
-    if (!bytes_reserve(&file->cache, offset + len) ||
-        !bytes_reserve(&file->durable, offset + len) || !add_change(file, data, len, offset) ||
-        !bytes_write(&file->cache, data, len, offset))
+    if (!sim_bytes_reserve(&file->cache, offset + len) ||
+        !sim_bytes_reserve(&file->durable, offset + len) ||
+        !sim_add_change(file, data, len, offset) ||
+        !sim_bytes_write(&file->cache, data, len, offset))
         return SQLITE_IOERR_NOMEM;
     return SQLITE_OK;
 }
@@ -336,7 +127,8 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size)
     struct handle *handle = (struct handle *)base;
     if (dead(handle) || power_gone(handle->vfs))
         return SQLITE_IOERR_TRUNCATE;
-    if (!add_change(handle->file, NULL, 0, size) || !bytes_resize(&handle->file->cache, size))
+    if (!sim_add_change(handle->file, NULL, 0, size) ||
+        !sim_bytes_resize(&handle->file->cache, size))
         return SQLITE_IOERR_NOMEM;
     return SQLITE_OK;
 }
@@ -345,21 +137,21 @@ static int file_sync(sqlite3_file *base, int flags)
 {
     struct handle *handle = (struct handle *)base;
     struct sim_vfs *vfs = handle->vfs;
-    struct disk_file *file = handle->file;
+    struct sim_file *file = handle->file;
     (void)flags;
     if (dead(handle) || power_gone(vfs))
         return SQLITE_IOERR_FSYNC;
     vfs->counts.syncs++;
     bool nth = nth_fails(vfs, SIM_SYNC);
     if (fault(vfs, nth || chance(vfs, vfs->odds.sync_error))) {
-        for (struct change *change = file->pending; change; change = change->next)
+        for (struct sim_change *change = file->pending; change; change = change->next)
             change->doomed = true;
         return SQLITE_IOERR_FSYNC;
     }
-    for (const struct change *change = file->pending; change; change = change->next)
+    for (const struct sim_change *change = file->pending; change; change = change->next)
         if (!change->doomed)
-            apply_change(&file->durable, change);
-    drop_changes(file);
+            sim_apply_change(&file->durable, change);
+    sim_drop_changes(file);
     file->name_durable =
         true; /* SQLite's own VFS syncs the folder with the first sync of a new file */
     return SQLITE_OK;
@@ -378,7 +170,7 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size_out)
 
 static void release_to(struct handle *handle, int level)
 {
-    struct disk_file *file = handle->file;
+    struct sim_file *file = handle->file;
     if (handle->lock >= SQLITE_LOCK_RESERVED && level < SQLITE_LOCK_RESERVED) {
         file->lock_reserved = false;
         file->lock_pending = false;
@@ -392,7 +184,7 @@ static void release_to(struct handle *handle, int level)
 static int file_lock(sqlite3_file *base, int level)
 {
     struct handle *handle = (struct handle *)base;
-    struct disk_file *file = handle->file;
+    struct sim_file *file = handle->file;
     if (dead(handle))
         return SQLITE_IOERR_LOCK;
     if (level <= handle->lock)
@@ -446,7 +238,7 @@ static int file_control(sqlite3_file *base, int op, void *argument)
 static int file_sector_size(sqlite3_file *base)
 {
     (void)base;
-    return SECTOR;
+    return SIM_SECTOR;
 }
 
 /* As SQLite's own VFS claims by default: a write never damages bytes outside of its range. */
@@ -461,7 +253,7 @@ static int file_characteristics(sqlite3_file *base)
 static int shm_map(sqlite3_file *base, int region, int size, int extend, void volatile **out)
 {
     struct handle *handle = (struct handle *)base;
-    struct disk_file *file = handle->file;
+    struct sim_file *file = handle->file;
     *out = NULL;
     if (dead(handle))
         return SQLITE_IOERR_SHMMAP;
@@ -485,7 +277,7 @@ static int shm_map(sqlite3_file *base, int region, int size, int extend, void vo
 
 static bool shm_can_take(const struct handle *handle, int slot, bool exclusive)
 {
-    const struct disk_file *file = handle->file;
+    const struct sim_file *file = handle->file;
     bool mine_shared = (handle->shm_shared >> slot) & 1;
     if (file->shm_exclusive[slot] && !((handle->shm_exclusive >> slot) & 1))
         return false;
@@ -494,7 +286,7 @@ static bool shm_can_take(const struct handle *handle, int slot, bool exclusive)
 
 static void shm_take(struct handle *handle, int slot, bool exclusive)
 {
-    struct disk_file *file = handle->file;
+    struct sim_file *file = handle->file;
     uint16_t bit = (uint16_t)(1U << slot);
     if (exclusive) {
         file->shm_exclusive[slot] = true;
@@ -507,7 +299,7 @@ static void shm_take(struct handle *handle, int slot, bool exclusive)
 
 static void shm_give(struct handle *handle, int slot)
 {
-    struct disk_file *file = handle->file;
+    struct sim_file *file = handle->file;
     uint16_t bit = (uint16_t)(1U << slot);
     if (handle->shm_exclusive & bit)
         file->shm_exclusive[slot] = false;
@@ -549,7 +341,7 @@ static int shm_unmap(sqlite3_file *base, int delete_it)
     for (int slot = 0; slot < SHM_LOCKS; slot++)
         shm_give(handle, slot);
     if (delete_it)
-        drop_shm(handle->file);
+        sim_drop_shm(handle->file);
     return SQLITE_OK;
 }
 
@@ -580,14 +372,14 @@ static int vfs_open(sqlite3_vfs *base, const char *name, sqlite3_file *out, int 
 {
     struct sim_vfs *vfs = (struct sim_vfs *)base;
     struct handle *handle = (struct handle *)out;
-    struct disk_file *file = name ? find_file(vfs, name) : NULL;
+    struct sim_file *file = name ? sim_find_file(vfs, name) : NULL;
     memset(handle, 0, sizeof(*handle));
     if (vfs->cut)
         return SQLITE_CANTOPEN;
     if (!file && name && !(flags & SQLITE_OPEN_CREATE))
         return SQLITE_CANTOPEN;
     if (!file)
-        file = make_file(vfs, name ? name : "");
+        file = sim_make_file(vfs, name ? name : "");
     if (!file)
         return SQLITE_NOMEM;
     file->linked = name != NULL;
@@ -605,7 +397,7 @@ static int vfs_open(sqlite3_vfs *base, const char *name, sqlite3_file *out, int 
 static int vfs_delete(sqlite3_vfs *base, const char *name, int sync_folder)
 {
     struct sim_vfs *vfs = (struct sim_vfs *)base;
-    struct disk_file *file = find_file(vfs, name);
+    struct sim_file *file = sim_find_file(vfs, name);
     if (!file)
         return SQLITE_IOERR_DELETE_NOENT;
     if (power_gone(vfs))
@@ -615,14 +407,14 @@ static int vfs_delete(sqlite3_vfs *base, const char *name, int sync_folder)
     (void)sync_folder;
     file->linked = false;
     if (file->opens == 0)
-        free_file(vfs, file);
+        sim_free_file(vfs, file);
     return SQLITE_OK;
 }
 
 static int vfs_access(sqlite3_vfs *base, const char *name, int flags, int *out)
 {
     (void)flags;
-    const struct disk_file *file = find_file((struct sim_vfs *)base, name);
+    const struct sim_file *file = sim_find_file((struct sim_vfs *)base, name);
     *out = file != NULL && (flags != SQLITE_ACCESS_EXISTS || file->cache.len > 0);
     return SQLITE_OK;
 }
@@ -670,7 +462,7 @@ struct sim_vfs *sim_vfs_create(const char *name, uint64_t seed)
     vfs->random = ty_random_seeded(&vfs->seed, seed);
     vfs->base = (sqlite3_vfs){.iVersion = 2,
                               .szOsFile = sizeof(struct handle),
-                              .mxPathname = NAME_MAX_LEN - 1,
+                              .mxPathname = SIM_NAME - 1,
                               .zName = vfs->name,
                               .xOpen = vfs_open,
                               .xDelete = vfs_delete,
@@ -694,138 +486,10 @@ void sim_vfs_destroy(struct sim_vfs *vfs)
         return;
     sqlite3_vfs_unregister(&vfs->base);
     while (vfs->files)
-        free_file(vfs, vfs->files);
+        sim_free_file(vfs, vfs->files);
     for (size_t i = 0; i < vfs->graves; i++)
         free(vfs->graveyard[i]);
     free(vfs->graveyard);
     free(vfs->name);
     free(vfs);
-}
-
-void sim_vfs_set_odds(struct sim_vfs *vfs, const struct sim_vfs_odds *odds)
-{
-    vfs->odds = *odds;
-}
-
-void sim_vfs_set_capacity(struct sim_vfs *vfs, int64_t capacity)
-{
-    vfs->capacity = capacity;
-}
-
-void sim_vfs_fail_nth(struct sim_vfs *vfs, sim_vfs_call kind, uint64_t nth)
-{
-    vfs->fail_in[kind] = nth;
-}
-
-/* --- power --- */
-
-void sim_vfs_cut_after(struct sim_vfs *vfs, uint64_t nth)
-{
-    vfs->cut_in = nth;
-}
-
-void sim_vfs_cut(struct sim_vfs *vfs)
-{
-    vfs->cut = true;
-    vfs->cut_in = 0;
-}
-
-bool sim_vfs_is_cut(const struct sim_vfs *vfs)
-{
-    return vfs->cut;
-}
-
-/* Locks and shared memory end with the process; handles from before are dead from here on. */
-static void end_process(struct sim_vfs *vfs)
-{
-    vfs->power++;
-    vfs->cut = false;
-    vfs->cut_in = 0;
-    for (struct disk_file *file = vfs->files; file; file = file->next) {
-        file->lock_shared = 0;
-        file->lock_reserved = file->lock_pending = file->lock_exclusive = false;
-        bury_shm(vfs, file);
-    }
-}
-
-/* Keep a part of a write: whole sectors from its beginning or its end. */
-static void tear(struct sim_vfs *vfs, struct bytes *bytes, const struct change *change)
-{
-    int64_t at = (int64_t)ty_random_below(&vfs->random, (uint64_t)change->len);
-    int64_t edge = (change->offset + at) / SECTOR * SECTOR - change->offset;
-    if (edge <= 0)
-        return;
-    bool front = ty_random_below(&vfs->random, 2) == 0;
-    bool done =
-        front ? bytes_write(bytes, change->bytes, edge, change->offset)
-              : bytes_write(bytes, change->bytes + edge, change->len - edge, change->offset + edge);
-    if (!done)
-        abort();
-}
-
-static void settle(struct sim_vfs *vfs, struct disk_file *file)
-{
-    for (const struct change *change = file->pending; change; change = change->next) {
-        uint64_t fate = ty_random_below(&vfs->random, 4);
-        if (change->doomed || fate == 0 || fate == 1) {
-            vfs->counts.writes_lost++;
-        } else if (fate == 2 && !change->truncate) {
-            vfs->counts.writes_torn++;
-            tear(vfs, &file->durable, change);
-        } else {
-            apply_change(&file->durable, change);
-        }
-    }
-    drop_changes(file);
-    if (!bytes_copy(&file->cache, &file->durable))
-        abort();
-}
-
-void sim_vfs_crash(struct sim_vfs *vfs)
-{
-    vfs->counts.crashes++;
-    end_process(vfs);
-    struct disk_file *next;
-    for (struct disk_file *file = vfs->files; file; file = next) {
-        next = file->next;
-        settle(vfs, file);
-        if (!file->name_durable && ty_random_below(&vfs->random, 2) == 0)
-            file->linked = false;
-        if (!file->linked && file->opens == 0)
-            free_file(vfs, file);
-    }
-}
-
-void sim_vfs_kill(struct sim_vfs *vfs)
-{
-    end_process(vfs);
-}
-
-/* --- looking --- */
-
-void sim_vfs_get_counts(const struct sim_vfs *vfs, struct sim_vfs_counts *out)
-{
-    *out = vfs->counts;
-}
-
-uint64_t sim_vfs_flip(struct sim_vfs *vfs, const char *suffix, uint64_t count)
-{
-    uint64_t flipped = 0;
-    size_t suffix_len = strlen(suffix);
-    for (struct disk_file *file = vfs->files; file; file = file->next) {
-        size_t len = strlen(file->name);
-        if (!file->linked || file->cache.len == 0 || len < suffix_len ||
-            strcmp(file->name + len - suffix_len, suffix) != 0)
-            continue;
-        for (uint64_t i = 0; i < count; i++) {
-            uint64_t at = ty_random_below(&vfs->random, (uint64_t)file->cache.len);
-            unsigned char bit = (unsigned char)(1U << ty_random_below(&vfs->random, 8));
-            file->cache.data[at] ^= bit;
-            if ((int64_t)at < file->durable.len)
-                file->durable.data[at] ^= bit;
-            flipped++;
-        }
-    }
-    vfs->counts.bytes_flipped += flipped;
-    return flipped;
 }

@@ -1,5 +1,6 @@
 add_library(store_support STATIC
     ${CMAKE_SOURCE_DIR}/tests/support/store_fixture.c
+    ${CMAKE_SOURCE_DIR}/tests/support/sim_disk.c
     ${CMAKE_SOURCE_DIR}/tests/support/sim_vfs.c)
 target_link_libraries(store_support PUBLIC ty_store cmocka)
 ty_compile_options(store_support)
