@@ -52,27 +52,32 @@ static void strip_answers(json_t *responses)
 
     json_object_foreach_safe(responses, next, status, response)
     {
+        json_t *content = json_object_get(response, "content");
+
         if (status[0] != '2') {
             (void)json_object_del(responses, status);
             continue;
         }
-        json_object_foreach(json_object_get(response, "content"), type, media)(void)
-            json_object_clear(media);
+        json_object_foreach(content, type, media)
+        {
+            (void)json_object_clear(media);
+        }
     }
 }
 
 static void strip_bodies(json_t *document)
 {
+    json_t *paths = json_object_get(document, "paths");
     const char *path;
     const char *method;
     json_t *item;
     json_t *operation;
 
-    json_object_foreach(json_object_get(document, "paths"), path, item)
+    json_object_foreach(paths, path, item)
     {
         json_object_foreach(item, method, operation)
         {
-            strip_answers(json_object_get(operation, \"responses\"));
+            strip_answers(json_object_get(operation, "responses"));
         }
     }
 }
