@@ -1,5 +1,6 @@
-/* What must happen next: admission in order under quotas and capacity, applying, stopping, deadlines, retries and
- * retention. It reacts to committed jobs; decisions are made by the pure machine inside the store's transactions. */
+/* What must happen next: admission in order under quotas and capacity, applying, stopping,
+ * deadlines, retries and retention. It reacts to committed jobs; decisions are made by the pure
+ * machine inside the store's transactions. */
 #ifndef TRAINYARD_ENGINE_ENGINE_H
 #define TRAINYARD_ENGINE_ENGINE_H
 
@@ -12,7 +13,8 @@
 struct ty_engine;
 struct commit_letter;
 
-/* All borrowed for the engine's life. Time, randomness and I/O are arguments, so the simulation can drive it. */
+/* All borrowed for the engine's life. Time, randomness and I/O are arguments, so the simulation can
+ * drive it. */
 struct ty_engine_options {
     struct ty_store *store;
     struct ty_executor *executor;
@@ -21,12 +23,12 @@ struct ty_engine_options {
     const struct ty_clock *clock;
     const struct ty_random *random;
     const struct ty_log *log;
-    int64_t default_keep_us;  /* retention of finished jobs, 0 = for ever */
-    const char *data_folder;  /* logs of removed jobs are deleted below it; NULL = none */
+    int64_t default_keep_us; /* retention of finished jobs, 0 = for ever */
+    const char *data_folder; /* logs of removed jobs are deleted below it; NULL = none */
 };
 
-/* Order of shutting down: stop the engine, destroy the executor, close the store (which finishes what is queued),
- * destroy the engine. */
+/* Order of shutting down: stop the engine, destroy the executor, close the store (which finishes
+ * what is queued), destroy the engine. */
 
 /* Load the live jobs. */
 ty_status ty_engine_create(const struct ty_engine_options *options, struct ty_engine **engine_out,
@@ -34,11 +36,14 @@ ty_status ty_engine_create(const struct ty_engine_options *options, struct ty_en
 
 /* Run ty_engine_step on a thread of its own, woken by pokes and timers, until stopped. */
 ty_status ty_engine_start(struct ty_engine *engine, struct ty_error *err) TY_MUST_CHECK;
-void ty_engine_stop(struct ty_engine *engine);    /* joins, gives back its reader, takes no more work; runs go on */
-void ty_engine_destroy(struct ty_engine *engine); /* stops first; waits for its writes; takes NULL */
+void ty_engine_stop(
+    struct ty_engine *engine); /* joins, gives back its reader, takes no more work; runs go on */
+void ty_engine_destroy(
+    struct ty_engine *engine); /* stops first; waits for its writes; takes NULL */
 
-/* One turn at wall time `now`: take in what was committed, admit, apply, stop, fire timers. Returns the wall time of
- * the next timer (0 = none). Called by the thread, or directly in the simulation. */
+/* One turn at wall time `now`: take in what was committed, admit, apply, stop, fire timers. Returns
+ * the wall time of the next timer (0 = none). Called by the thread, or directly in the simulation.
+ */
 int64_t ty_engine_step(struct ty_engine *engine, int64_t now);
 
 /* --- submitting --- */
@@ -54,17 +59,19 @@ struct ty_submit {
     const char *idempotency_route;
     unsigned char fingerprint[32]; /* SHA-256 of the canonical body */
     /* Results. */
-    bool replayed;          /* an earlier request with this key made the job */
+    bool replayed; /* an earlier request with this key made the job */
     char replayed_id[TY_ID_TEXT];
     /* Called once on the writer thread after COMMIT or with the failure:
-     *   TY_CONFLICT object_name_taken | idempotency_key_reused (other body: 422 by its code) · TY_LIMITED quota_exceeded
-     *   TY_UNAVAILABLE, TY_STORAGE_FULL */
+     *   TY_CONFLICT object_name_taken | idempotency_key_reused (other body: 422 by its code) ·
+     * TY_LIMITED quota_exceeded TY_UNAVAILABLE, TY_STORAGE_FULL */
     void (*answered)(struct ty_submit *submit, ty_status status, const struct ty_error *err);
     void *context;
 };
-/* Fill the first status of the record (queued or suspended) and hand it to the store. On failure `answered` is not called.
- * TY_UNAVAILABLE (codes "overloaded", "write_queue_full"), TY_STORAGE_FULL, TY_NO_MEMORY. */
-ty_status ty_engine_submit(struct ty_engine *engine, struct ty_submit *submit, struct ty_error *err) TY_MUST_CHECK;
+/* Fill the first status of the record (queued or suspended) and hand it to the store. On failure
+ * `answered` is not called. TY_UNAVAILABLE (codes "overloaded", "write_queue_full"),
+ * TY_STORAGE_FULL, TY_NO_MEMORY. */
+ty_status ty_engine_submit(struct ty_engine *engine, struct ty_submit *submit,
+                           struct ty_error *err) TY_MUST_CHECK;
 
 /* The same for many jobs in one commit: each is judged alone; `answered` is called for each. */
 ty_status ty_engine_submit_batch(struct ty_engine *engine, struct ty_submit **submits, size_t count,
@@ -73,13 +80,16 @@ ty_status ty_engine_submit_batch(struct ty_engine *engine, struct ty_submit **su
 /* --- a user's actions: wait for the commit (never on an HTTP or the writer thread) --- */
 /* `kind` is TY_SEEN_CANCEL, _SUSPEND or _RESUME. `if_revision` > 0 must equal the job's revision.
  *   TY_NOT_FOUND · TY_CONFLICT code job_finished | invalid_transition · TY_PRECONDITION */
-ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *job_id, ty_seen_kind kind,
-                        const char *message, int64_t if_revision, struct ty_error *err) TY_MUST_CHECK;
+ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *job_id,
+                        ty_seen_kind kind, const char *message, int64_t if_revision,
+                        struct ty_error *err) TY_MUST_CHECK;
 
-/* Remove a finished job with its logs and run. TY_NOT_FOUND · TY_CONFLICT code job_active · TY_PRECONDITION.
- * With `force` a live job is cancelled and removed when it has ended: *pending_out is true then. */
+/* Remove a finished job with its logs and run. TY_NOT_FOUND · TY_CONFLICT code job_active ·
+ * TY_PRECONDITION. With `force` a live job is cancelled and removed when it has ended: *pending_out
+ * is true then. */
 ty_status ty_engine_delete(struct ty_engine *engine, int64_t tenant, const char *job_id, bool force,
-                           int64_t if_revision, bool *pending_out, struct ty_error *err) TY_MUST_CHECK;
+                           int64_t if_revision, bool *pending_out,
+                           struct ty_error *err) TY_MUST_CHECK;
 
 /* 1 = next to be admitted; 0 = not queued. */
 int64_t ty_engine_queue_position(struct ty_engine *engine, const char *job_id);

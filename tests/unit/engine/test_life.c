@@ -4,6 +4,7 @@
 
 #include "trainyard/base/file.h"
 #include "trainyard/base/str.h"
+#include "trainyard/store/tenants.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -242,6 +243,37 @@ static void what_waits_is_told_why_and_where_it_stands(void **state)
     assert_int_equal(ty_engine_queue_position(fixture->engine, jobs[3].id), 1);
 }
 
+static ty_status set_quota(struct ty_writer *writer, void *context, struct ty_error *err)
+{
+    struct ty_tenant_record tenant;
+    ty_status status = ty_tenants_find(writer, TY_TENANT_DEFAULT, &tenant, err);
+    if (status != TY_OK)
+        return status;
+    tenant.quota.max_replicas = *(const int32_t *)context;
+    return ty_tenants_save(writer, &tenant, err);
+}
+
+static void a_quota_holds_and_a_change_of_it_is_noticed_when_poked(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked jobs[2] = {0};
+    struct ty_error err = {0};
+    int32_t replicas = 1;
+    assert_int_equal(store_apply(fixture->store.store, set_quota, &replicas, &err), TY_OK);
+    engine_submit(fixture, &jobs[0], "a");
+    engine_submit(fixture, &jobs[1], "b");
+    engine_pass(fixture, 1001);
+    assert_state(fixture, jobs[0].id, TY_JOB_STARTING, TY_CAUSE_ADMITTED);
+    assert_state(fixture, jobs[1].id, TY_JOB_QUEUED, TY_CAUSE_WAITING_FOR_QUOTA);
+    replicas = 2;
+    assert_int_equal(store_apply(fixture->store.store, set_quota, &replicas, &err), TY_OK);
+    engine_pass(fixture, 60000);
+    assert_state(fixture, jobs[1].id, TY_JOB_QUEUED, TY_CAUSE_WAITING_FOR_QUOTA);
+    ty_engine_poke(fixture->engine);
+    (void)engine_settle(fixture);
+    assert_state(fixture, jobs[1].id, TY_JOB_STARTING, TY_CAUSE_ADMITTED);
+}
+
 static void more_room_is_noticed_when_poked(void **state)
 {
     struct engine_fixture *fixture = *state;
@@ -391,6 +423,7 @@ int main(void)
         LIFE(an_unanswered_stop_is_asked_again),
         LIFE(a_suspended_job_goes_on_with_a_new_attempt_only_after_the_old_one_has_ended),
         LIFE(what_waits_is_told_why_and_where_it_stands),
+        LIFE(a_quota_holds_and_a_change_of_it_is_noticed_when_poked),
         LIFE(more_room_is_noticed_when_poked),
         LIFE(a_job_that_waits_for_a_claim_is_applied_again_when_poked),
         LIFE(a_new_engine_takes_up_what_it_finds),
