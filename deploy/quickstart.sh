@@ -72,7 +72,7 @@ echo "submitted $job"
 step "result"
 "$bin/trainyard" get "$job"
 "$bin/trainyard" checkpoints "$job"
-"$bin/trainyard" download "$job" model.pth --output "$data/quickstart-model.pth"
+"$bin/trainyard" download "$job" model.pth --to "$data/quickstart-model.pth"
 
 address=$(cat "$data/address")
 cat <<EOF

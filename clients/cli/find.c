@@ -17,7 +17,7 @@ static char *read_line(const char *path)
     struct ty_error err;
     struct ty_buf text;
     ty_buf_init(&text, FILE_MAX);
-    if (ty_file_read(AT_FDCWD, path, &text, &err) != TY_OK || !text.data) {
+    if (ty_file_read(AT_FDCWD, path, &text, &err) != TY_OK || text.len == 0) {
         ty_buf_done(&text);
         return NULL;
     }

@@ -47,6 +47,27 @@ def run(gateway: Gateway | None, *words: str, code: int | None = DONE, **more) -
     return done
 
 
+class Started:
+    """The client as a process that goes on while the test does something."""
+
+    def __init__(self, gateway: Gateway | None, *words: str, env: dict[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            [CLIENT, *map(str, words)],
+            env=environment(gateway, **(env or {})),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,  # so that no line is read ahead
+        )
+
+    def line(self) -> str:
+        return self.process.stdout.readline().decode()
+
+    def end(self) -> tuple[int, str, str]:
+        """Exit code, the rest of standard output, standard error."""
+        output, errors = self.process.communicate(timeout=90)
+        return self.process.returncode, output.decode(), errors.decode()
+
+
 def out(gateway: Gateway, *words: str, **more) -> str:
     return run(gateway, *words, **more).stdout.strip()
 
@@ -191,27 +212,21 @@ def test_a_followed_job_gives_its_log_its_states_and_its_result(gateway, script,
 
 
 def test_a_cancelled_job_ends_its_follower_with_code_3(gateway):
-    follower = subprocess.Popen(
-        [CLIENT, "submit", "--follow", "--command", "--", "sh", "-c", "echo up; sleep 100"],
-        env=environment(gateway), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert follower.stdout.readline() == "up\n"
+    follower = Started(gateway, "submit", "--follow", "--command", "--", "sh", "-c", "echo up; sleep 100")
+    assert follower.line() == "up\n"
     job = json.loads(out(gateway, "list", "-o", "json", "--limit", 1))[0]["id"]
     run(gateway, "cancel", job)
-    _, errors = follower.communicate(timeout=60)
-    assert follower.returncode == CANCELLED
+    code, _, errors = follower.end()
+    assert code == CANCELLED
     assert "cancelled" in errors
 
 
 def test_interrupting_a_follower_leaves_the_job_and_says_how_to_cancel_it(gateway):
-    follower = subprocess.Popen(
-        [CLIENT, "submit", "--follow", "--command", "--", "sh", "-c", "echo up; sleep 100"],
-        env=environment(gateway), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert follower.stdout.readline() == "up\n"
-    follower.send_signal(signal.SIGINT)
-    _, errors = follower.communicate(timeout=60)
-    assert follower.returncode == INTERRUPTED
+    follower = Started(gateway, "submit", "--follow", "--command", "--", "sh", "-c", "echo up; sleep 100")
+    assert follower.line() == "up\n"
+    follower.process.send_signal(signal.SIGINT)
+    code, _, errors = follower.end()
+    assert code == INTERRUPTED
     job = re.search(r"trainyard cancel (job_\w+)", errors).group(1)
     assert gateway.get(f"/v1/jobs/{job}").json()["state"] == "running"
     run(gateway, "cancel", job)
@@ -359,17 +374,14 @@ def test_wait_gives_up_when_its_time_is_over(gateway):
 def test_wait_outlives_the_gateway(own_gateway):
     job = shell_job(own_gateway, "sleep 4")
     with CuttingProxy(own_gateway.address) as proxy:
-        waiter = subprocess.Popen(
-            [CLIENT, "wait", job, "-o", "name"], env=environment(None, **through(proxy, own_gateway)),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        waiter = Started(None, "wait", job, "-o", "name", env=through(proxy, own_gateway))
         own_gateway.wait(job, {"running"})
         own_gateway.kill()
         time.sleep(0.5)
         own_gateway.start()
         proxy.upstream = own_gateway.address
-        output, errors = waiter.communicate(timeout=90)
-    assert (waiter.returncode, output.strip()) == (DONE, job), errors
+        code, output, errors = waiter.end()
+    assert (code, output.strip()) == (DONE, job), errors
 
 
 # --- logs ---
@@ -405,46 +417,39 @@ def test_bytes_that_are_not_text_pass_unchanged(gateway):
 def test_a_live_log_is_followed_over_cuts_and_a_crash_of_the_gateway(own_gateway):
     script = "for i in $(seq 1 300); do echo line $i; sleep 0.02; done"
     with CuttingProxy(own_gateway.address, [10, 100, -1, 1000], where="/logs") as proxy:
-        follower = subprocess.Popen(
-            [CLIENT, "submit", "--follow", "--command", "--", "sh", "-c", script],
-            env=environment(None, **through(proxy, own_gateway)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        assert follower.stdout.readline() == "line 1\n"
+        words = ["submit", "--follow", "--command", "--", "sh", "-c", script]
+        follower = Started(None, *words, env=through(proxy, own_gateway))
+        assert follower.line() == "line 1\n"
         time.sleep(1.5)
         own_gateway.kill()
         own_gateway.start()
         proxy.upstream = own_gateway.address
-        output, errors = follower.communicate(timeout=90)
+        code, output, errors = follower.end()
     assert output.split("\n") == [f"line {i}" for i in range(2, 301)] + [""], errors
-    assert follower.returncode == DONE
+    assert code == DONE
 
 
 def test_a_draining_gateway_does_not_end_a_follower(own_gateway):
     job = shell_job(own_gateway, "for i in $(seq 1 150); do echo line $i; sleep 0.02; done")
     own_gateway.wait(job, {"running"})
     with CuttingProxy(own_gateway.address) as proxy:
-        follower = subprocess.Popen(
-            [CLIENT, "logs", job, "-f"], env=environment(None, **through(proxy, own_gateway)),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        follower.stdout.readline()
+        follower = Started(None, "logs", job, "-f", env=through(proxy, own_gateway))
+        assert follower.line() == "line 1\n"
         own_gateway.stop()
         own_gateway.start()
         proxy.upstream = own_gateway.address
-        output, errors = follower.communicate(timeout=90)
+        code, output, errors = follower.end()
     assert output.split("\n") == [f"line {i}" for i in range(2, 151)] + [""], errors
+    assert code == DONE
 
 
 def test_a_follower_waits_for_a_job_that_has_not_started(gateway):
     job = shell_job(gateway, "echo at last", "--suspended")
-    follower = subprocess.Popen(
-        [CLIENT, "logs", job, "--follow"], env=environment(gateway), stdout=subprocess.PIPE, text=True
-    )
+    follower = Started(gateway, "logs", job, "--follow")
     time.sleep(0.3)
-    assert follower.poll() is None
+    assert follower.process.poll() is None
     run(gateway, "resume", job)
-    output, _ = follower.communicate(timeout=60)
-    assert (follower.returncode, output) == (DONE, "at last\n")
+    assert follower.end()[:2] == (DONE, "at last\n")
 
 
 # --- files ---

@@ -1,0 +1,5 @@
+foreach(module arguments completion file_path find http output spec text)
+    ty_unit_test(cli/test_${module}.c ty_cli)
+    target_include_directories(cli_test_${module}_c PRIVATE ${CMAKE_SOURCE_DIR}/clients/cli)
+    target_compile_definitions(cli_test_${module}_c PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/cli/golden")
+endforeach()
