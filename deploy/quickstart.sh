@@ -15,25 +15,47 @@ else
     data=${TRAINYARD_DATA:-${XDG_STATE_HOME:-$HOME/.local/state}/trainyard}
 fi
 export TRAINYARD_DATA=$data
+unset TRAINYARD_ADDRESS TRAINYARD_TOKEN TRAINYARD_TOKEN_FILE TRAINYARD_TENANT # the gateway of this folder, no other
 bin=$top/build/release/bin
 
+# The pid of the gateway that this script started, if it still runs.
+own_pid() {
+    local pid
+    pid=$(cat "$data/trainyardd.pid" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = trainyardd ] && echo "$pid"
+}
+
 running() {
-    [ -s "$data/address" ] && curl --silent --fail --max-time 5 "http://$(cat "$data/address")/livez" >/dev/null
+    [ -s "$data/address" ] && curl --silent --fail --max-time 5 --output /dev/null "http://$(cat "$data/address")/livez"
 }
 
 step() {
     printf '\n== %s\n' "$*"
 }
 
-if [ "${1:-}" = --stop ]; then
-    if running; then
-        kill "$(cat "$data/trainyardd.pid")"
-        echo "stopped; jobs that run go on, and data stays in $data"
-    else
-        echo "not running"
+stop() {
+    local pid
+    if ! pid=$(own_pid); then
+        echo "no gateway that this script started is running"
+        return
     fi
+    kill "$pid"
+    while [ -d "/proc/$pid" ]; do
+        sleep 0.1
+    done
+    echo "stopped; jobs that run go on, and data stays in $data"
+}
+
+case ${1:-} in
+'') ;;
+--stop)
+    stop
     exit 0
-fi
+    ;;
+*)
+    echo "usage: deploy/quickstart.sh [--stop]" >&2
+    exit 2
+    ;;
+esac
 
 step "packages"
 need_packages "${build_packages[@]}" "${run_packages[@]}" curl
@@ -55,11 +77,10 @@ else
     setsid nohup "$bin/trainyardd" serve --listen "${TRAINYARD_LISTEN:-127.0.0.1:8080}" --data "$data" \
         >>"$data/trainyardd.log" 2>&1 </dev/null &
     echo $! >"$data/trainyardd.pid"
-    for _ in $(seq 100); do
-        running && break
+    until running; do
+        kill -0 "$(cat "$data/trainyardd.pid")" 2>/dev/null || { tail -n 20 "$data/trainyardd.log"; exit 1; }
         sleep 0.1
     done
-    running || { tail -n 20 "$data/trainyardd.log"; exit 1; }
     echo "started at http://$(cat "$data/address")"
 fi
 
