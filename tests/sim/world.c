@@ -164,6 +164,9 @@ ty_status world_open(struct world *world, struct ty_error *err)
 {
     struct ty_store_options options = {
         .folder = "sim", .vfs = SIM_VFS, .clock = &world->clock, .threaded = false};
+    /* Commits of one write and of many; at times a queue that is soon full. */
+    options.group_max = chance(world, 500) ? 1 + (size_t)below(world, 4) : 0;
+    options.queue_capacity = fault(world, 200) ? 2 + (size_t)below(world, 4) : 0;
     ty_status status = ty_hub_create(256, &world->hub, err);
     if (status == TY_OK)
         status = ty_store_open(&options, &world->store, err);
