@@ -213,20 +213,18 @@ static bool gather_unit(const char *path, size_t path_len, const struct stat *st
     return true;
 }
 
-/* Whether two names are alike but for their numbers; false when they hold none. */
+/* Whether two different names are alike but for their numbers: names without one never are. */
 static bool same_series(const char *a, const char *b)
 {
-    bool numbered = false;
     while (*a && *b) {
         size_t a_digits = strspn(a, "0123456789");
         size_t b_digits = strspn(b, "0123456789");
         if ((a_digits > 0) != (b_digits > 0) || (a_digits == 0 && *a != *b))
             return false;
-        numbered |= a_digits > 0;
         a += a_digits > 0 ? a_digits : 1;
         b += b_digits > 0 ? b_digits : 1;
     }
-    return numbered && !*a && !*b;
+    return !*a && !*b;
 }
 
 static int compare_ages(const void *a, const void *b)

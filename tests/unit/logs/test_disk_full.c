@@ -93,6 +93,27 @@ static void an_index_without_room_costs_no_bytes_and_catches_up(void **state)
     ty_log_reader_close(reader);
 }
 
+/* The log has room again before its index has: the gap is where it was, not where the end is now.
+ */
+static void a_gap_noted_late_is_noted_where_it_was(void **state)
+{
+    struct place *place = *state;
+    struct ty_log_writer *writer = open_writer(place->fd);
+    char bytes[64] = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    set_limit(64); /* two records */
+    assert_int_equal(ty_log_writer_attempt(writer, 1, 1000000, NULL), TY_OK);
+    assert_int_equal(ty_log_writer_append(writer, bytes, 10, 2000000, NULL), TY_OK);
+    assert_int_equal(ty_log_writer_append(writer, bytes, 64, 2000000, NULL), TY_STORAGE_FULL);
+    set_limit(90); /* no third record, but more log */
+    assert_int_equal(ty_log_writer_append(writer, bytes, 20, 2000000, NULL), TY_OK);
+    assert_int_equal(ty_log_writer_end(writer), 84);
+    set_limit(RLIM_INFINITY);
+    assert_int_equal(ty_log_writer_seal(writer, NULL), TY_OK);
+    ty_log_writer_close(writer);
+    assert_gap(place->fd, 1, 10, 64);
+}
+
 /* A real full file system, where one may be mounted. */
 static void a_full_disk_is_survived(void **state)
 {
@@ -145,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PLACE_TEST(a_file_size_limit_keeps_what_fitted_and_notes_the_gap),
         PLACE_TEST(an_index_without_room_costs_no_bytes_and_catches_up),
+        PLACE_TEST(a_gap_noted_late_is_noted_where_it_was),
         PLACE_TEST(a_full_disk_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

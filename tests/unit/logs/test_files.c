@@ -2,6 +2,8 @@
 
 #include "trainyard/logs/files.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
@@ -297,6 +299,54 @@ static void kinds_are_shown_and_links_not_followed(void **state)
     assert_string_equal(ty_file_kind_name(TY_FILE_OTHER), "other");
 }
 
+/* A folder and a link to a folder outside change places all the time. */
+struct juggler {
+    int fd;
+    atomic_bool stop;
+};
+
+static void *juggle(void *context)
+{
+    struct juggler *juggler = context;
+    while (!atomic_load(&juggler->stop))
+        (void)renameat2(juggler->fd, "d", juggler->fd, "l", RENAME_EXCHANGE);
+    return NULL;
+}
+
+static void a_folder_exchanged_for_a_link_leads_nowhere(void **state)
+{
+    struct place *place = *state;
+    struct juggler juggler = {0};
+    pthread_t thread;
+    place_folder(place, "outside");
+    place_text(place, "outside/leak", "x");
+    place_folder(place, "root");
+    place_folder(place, "root/d");
+    place_text(place, "root/d/own", "x");
+    ty_auto_fd root = openat(place->fd, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(symlinkat("../outside", root, "l"), 0);
+    juggler.fd = root;
+    assert_int_equal(pthread_create(&thread, NULL, juggle, &juggler), 0);
+    bool leaked = false;
+    for (int round = 0; round < 10000 && !leaked; round++) {
+        ty_auto_file_list list = {0};
+        struct ty_file_stat stat;
+        int fd = -1;
+        const struct ty_file_query query = {.limit = 100};
+        if (ty_files_list(root, &query, &list, NULL) != TY_OK)
+            continue;
+        for (size_t at = 0; at < list.count; at++)
+            leaked |= strstr(list.items[at].path, "leak") != NULL;
+        if (ty_file_open(root, "d/leak", &fd, &stat, NULL) == TY_OK) {
+            leaked = true;
+            close(fd);
+        }
+    }
+    atomic_store(&juggler.stop, true);
+    pthread_join(thread, NULL);
+    assert_false(leaked);
+}
+
 static void only_regular_files_beneath_the_root_are_opened(void **state)
 {
     static const struct {
@@ -474,6 +524,30 @@ static void a_wide_folder_is_paged_within_a_pages_memory(void **state)
     assert_int_equal(seen, WIDE);
 }
 
+/* A folder is read in portions of a page's size; one that ends in the file just shown must not show
+ * it again. */
+static void portions_of_a_folder_do_not_overlap(void **state)
+{
+    struct place *place = *state;
+    char name[16];
+    for (int after = 0; after < 12; after++) {
+        snprintf(name, sizeof(name), "z%02d", after);
+        place_folder(place, name);
+    }
+    place_text(place, "m", "the only file, among folders");
+    for (int before = 0; before < 12; before++) {
+        for (size_t limit = 1; limit <= 4; limit++) {
+            ty_auto_file_list list = {0};
+            const struct ty_file_query query = {.limit = limit, .files_only = true};
+            assert_int_equal(ty_files_list(place->fd, &query, &list, NULL), TY_OK);
+            assert_int_equal(list.count, 1);
+            assert_false(list.more);
+        }
+        snprintf(name, sizeof(name), "a%02d", before);
+        place_folder(place, name);
+    }
+}
+
 static void usage_counts_blocks_and_files_without_following_links(void **state)
 {
     struct place *place = *state;
@@ -516,12 +590,14 @@ int main(void)
         PLACE_TEST(a_folder_below_is_listed_with_paths_from_the_root),
         PLACE_TEST(what_cannot_be_listed_is_said_and_nothing_is_touched),
         PLACE_TEST(kinds_are_shown_and_links_not_followed),
+        PLACE_TEST(a_folder_exchanged_for_a_link_leads_nowhere),
         PLACE_TEST(only_regular_files_beneath_the_root_are_opened),
         PLACE_TEST(a_device_in_the_folder_is_not_opened),
         PLACE_TEST(without_permission_a_file_is_forbidden_and_a_folder_shown_but_not_entered),
         PLACE_TEST(hostile_names_are_listed_and_open),
         PLACE_TEST(folders_that_are_too_deep_are_shown_but_not_entered),
         PLACE_TEST(a_wide_folder_is_paged_within_a_pages_memory),
+        PLACE_TEST(portions_of_a_folder_do_not_overlap),
         PLACE_TEST(usage_counts_blocks_and_files_without_following_links),
         PLACE_TEST(odd_times_are_kept_within_what_can_be_said),
     };

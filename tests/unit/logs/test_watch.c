@@ -207,6 +207,27 @@ static void a_folder_removed_and_made_again_goes_on(void **state)
     ty_log_watcher_destroy(watcher);
 }
 
+/* Even the parent may go: then it is looked for every second. */
+static void a_parent_removed_and_made_again_goes_on(void **state)
+{
+    struct place *place = *state;
+    struct ty_log_watcher *watcher = make_watcher();
+    struct follower follower;
+    place_folder(place, "logs");
+    place_folder(place, "logs/job");
+    follow(watcher, place, "logs/job", "master-0", &follower);
+    assert_int_equal(ty_tree_remove(place->fd, "logs", NULL), TY_OK);
+    forget_wakes(&follower);
+    place_folder(place, "logs");
+    place_folder(place, "logs/job");
+    assert_true(is_woken_within(&follower, 20000));
+    forget_wakes(&follower);
+    write_line(place, "logs/job/master-0.log");
+    assert_true(is_woken_within(&follower, 20000));
+    unfollow(&follower);
+    ty_log_watcher_destroy(watcher);
+}
+
 static void what_cannot_be_watched_is_said(void **state)
 {
     struct place *place = *state;
@@ -581,6 +602,7 @@ int main(void)
         PLACE_TEST(a_folder_that_comes_later_is_watched_then),
         PLACE_TEST(a_log_made_together_with_its_folder_is_noticed),
         PLACE_TEST(a_folder_removed_and_made_again_goes_on),
+        PLACE_TEST(a_parent_removed_and_made_again_goes_on),
         PLACE_TEST(what_cannot_be_watched_is_said),
         PLACE_TEST(a_busy_log_wakes_at_most_every_ten_milliseconds_in_the_long_run),
         PLACE_TEST(a_thousand_followers_share_one_log),
