@@ -1,6 +1,7 @@
 ty_unit_test(executor/test_cgroup.c ty_supervisor)
 ty_unit_test(executor/test_expand.c ty_executor)
 ty_unit_test(executor/test_facts.c ty_executor)
+ty_unit_test(executor/test_local.c ty_executor)
 ty_unit_test(executor/test_make_plan.c ty_executor ty_oom)
 ty_unit_test(executor/test_network.c ty_supervisor)
 ty_unit_test(executor/test_operator.c ty_supervisor)
