@@ -445,6 +445,27 @@ def test_an_image_without_a_root_waits_with_its_name(folder: Path) -> None:
     driver.close()
 
 
+def test_an_image_is_a_folder(folder: Path) -> None:
+    root = folder / "root"
+    needed = subprocess.run(["ldd", "/usr/bin/dash"], check=True, capture_output=True, text=True).stdout.split()
+    for path in ["/usr/bin/dash", *(word for word in needed if word.startswith("/"))]:
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, root / path[1:])
+    (root / "etc").mkdir()
+    (root / "etc/issue").write_text("small image\n")
+    driver = Driver(folder, "--image", f"small/*={root}")
+    driver.ask("claim ns image")
+    show = "read a < /etc/issue; echo $$a; while read b; do echo $$b; done < /etc/hosts; echo x > /output/f; echo /*; "
+    run = make_job("small", ["/usr/bin/dash", "-c", show + "echo y > /usr/f"], image="small/one:1", **claim_changes("image"))
+    end = driver.finish(run)
+    lines = driver.log("small").splitlines()
+    assert lines[0] == "small image" and "small-master-0" in driver.log("small")
+    assert "Read-only file system" in lines[-1] and end["code"] == 2
+    assert "/opt" not in lines[-2].split() and "/output" in lines[-2].split()
+    assert (folder / "data/volumes/ns/image/f").read_text() == "x\n"
+    driver.close()
+
+
 # --- GPUs ---
 
 
