@@ -5,6 +5,8 @@
  * without end could keep the log growing: at LARGE_FRAMES one RESTART waits a moment for them. */
 #include "inside.h"
 
+#include <errno.h>
+
 enum { BUSY_FRAMES = 1000, IDLE_FRAMES = 256, LARGE_FRAMES = 16000, READERS_WAIT_MS = 250 };
 
 static int note_frames(void *context, sqlite3 *db, const char *name, int frames)
@@ -31,6 +33,7 @@ static int run(struct ty_store *store, int mode, struct ty_error *err)
     int copied = 0;
     if (mode != SQLITE_CHECKPOINT_PASSIVE)
         sqlite3_busy_timeout(conn->db, READERS_WAIT_MS);
+    errno = 0;
     int rc = sqlite3_wal_checkpoint_v2(conn->db, NULL, mode, &in_log, &copied);
     if (mode != SQLITE_CHECKPOINT_PASSIVE)
         sqlite3_busy_timeout(conn->db, 5000);

@@ -56,9 +56,21 @@ static const char reader_pragmas[] = "PRAGMA query_only=ON;"
                                      "PRAGMA cache_size=-8192;"
                                      "PRAGMA busy_timeout=5000;";
 
-static ty_status status_of(const struct ty_conn *conn, int rc)
+/* SQLite knows only ENOSPC as a full disk; a quota or a limit on the size of files is one too. At a
+ * COMMIT it does not keep the system's error, so that errno is looked at as well: every step starts
+ * with 0 there. */
+static bool means_full(const struct ty_conn *conn, int system_error)
 {
-    int system_error = conn->db ? sqlite3_system_errno(conn->db) : 0;
+    int kept = conn->db ? sqlite3_system_errno(conn->db) : 0;
+    static const int full[] = {ENOSPC, EDQUOT, EFBIG};
+    for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++)
+        if (kept == full[i] || system_error == full[i])
+            return true;
+    return false;
+}
+
+static ty_status status_of(const struct ty_conn *conn, int rc, int system_error)
+{
     switch (rc & 0xff) {
     case SQLITE_FULL:
         return TY_STORAGE_FULL;
@@ -72,9 +84,8 @@ static ty_status status_of(const struct ty_conn *conn, int rc)
     case SQLITE_IOERR:
         if (rc == SQLITE_IOERR_NOMEM)
             return TY_NO_MEMORY;
-        /* SQLite knows only ENOSPC as a full disk; a quota or a file size limit is one too. */
         if (rc != SQLITE_IOERR_FSYNC && rc != SQLITE_IOERR_DIR_FSYNC &&
-            (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG))
+            means_full(conn, system_error))
             return TY_STORAGE_FULL;
         return TY_UNAVAILABLE;
     case SQLITE_BUSY:
@@ -110,9 +121,10 @@ static bool of_disk(int rc)
 
 ty_status ty_conn_fail(struct ty_conn *conn, int rc, const char *what, struct ty_error *err)
 {
+    int system_error = errno;
     if (conn->disk_rc == SQLITE_OK && of_disk(rc))
         conn->disk_rc = rc;
-    return ty_fail(err, status_of(conn, rc), "%s: %s", what, sqlite3_errstr(rc));
+    return ty_fail(err, status_of(conn, rc, system_error), "%s: %s", what, sqlite3_errstr(rc));
 }
 
 static ty_status configure(struct ty_conn *conn, bool writer, struct ty_error *err)
@@ -172,6 +184,7 @@ ty_status ty_conn_stmt(struct ty_conn *conn, ty_sql sql, sqlite3_stmt **stmt_out
 ty_status ty_conn_exec(struct ty_conn *conn, const char *sql, const char *what,
                        struct ty_error *err)
 {
+    errno = 0;
     int rc = sqlite3_exec(conn->db, sql, NULL, NULL, NULL);
     return rc == SQLITE_OK ? TY_OK : ty_conn_fail(conn, rc, what, err);
 }
@@ -182,6 +195,7 @@ ty_status ty_conn_run(struct ty_conn *conn, ty_sql sql, const char *what, struct
     ty_status status = ty_conn_stmt(conn, sql, &stmt, err);
     if (status != TY_OK)
         return status;
+    errno = 0;
     int rc = sqlite3_step(stmt);
     return rc == SQLITE_DONE ? TY_OK : ty_conn_fail(conn, rc, what, err);
 }
@@ -241,6 +255,7 @@ ty_status ty_bind_step(struct ty_conn *conn, struct ty_bind *bind, bool *row_out
 {
     if (bind->rc != SQLITE_OK)
         return ty_conn_fail(conn, bind->rc, what, err);
+    errno = 0;
     int rc = sqlite3_step(bind->stmt);
     if (rc == SQLITE_DONE || (rc == SQLITE_ROW && row_out)) {
         if (row_out)
