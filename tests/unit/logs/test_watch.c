@@ -54,14 +54,6 @@ static void pause_ms(int milliseconds)
     nanosleep(&rest, NULL);
 }
 
-static void forget_wakes(struct follower *follower)
-{
-    pause_ms(40);
-    while (sem_trywait(&follower->woken) == 0)
-        continue;
-    atomic_store(&follower->wakes, 0);
-}
-
 static struct ty_log_watcher *make_watcher(void)
 {
     struct ty_log_watcher *watcher = NULL;
@@ -89,6 +81,28 @@ static void unfollow(struct follower *follower)
     sem_destroy(&follower->woken);
 }
 
+/* Wait until the watcher has dealt with all that happened so far: a follower that is added is
+ * called in a round that takes the kernel's events first, and when another one is called that round
+ * is over. */
+static void settle(struct ty_log_watcher *watcher, const struct place *place)
+{
+    for (int round = 0; round < 2; round++) {
+        struct follower probe;
+        follow(watcher, place, "probe", "master-0", &probe);
+        assert_true(is_woken_within(&probe, 20000));
+        unfollow(&probe);
+    }
+}
+
+static void forget_wakes(struct ty_log_watcher *watcher, const struct place *place,
+                         struct follower *follower)
+{
+    settle(watcher, place);
+    while (sem_trywait(&follower->woken) == 0)
+        continue;
+    atomic_store(&follower->wakes, 0);
+}
+
 static void write_line(const struct place *place, const char *path)
 {
     int fd = openat(place->fd, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -108,17 +122,17 @@ static void growth_and_seals_wake_the_replicas_followers_only(void **state)
     follow(watcher, place, "job/", "worker-0", &worker);
     assert_true(is_woken_within(&master, 10000)); /* once, soon after it was added */
     assert_true(is_woken_within(&worker, 10000));
-    forget_wakes(&master);
-    forget_wakes(&worker);
+    forget_wakes(watcher, place, &master);
+    forget_wakes(watcher, place, &worker);
     write_line(place, "job/master-0.log");
     assert_true(is_woken_within(&master, 10000));
-    forget_wakes(&master);
+    forget_wakes(watcher, place, &master);
     write_line(place, "job/master-0.idx");
     assert_true(is_woken_within(&master, 10000));
     write_line(place, "job/master-00.log"); /* others' files */
     write_line(place, "job/worker-0.txt");
     write_line(place, "job/worker-0");
-    pause_ms(60);
+    settle(watcher, place);
     assert_int_equal(atomic_load(&worker.wakes), 0);
     unfollow(&master);
     unfollow(&worker);
@@ -132,14 +146,14 @@ static void a_folder_that_comes_later_is_watched_then(void **state)
     struct ty_log_watcher *watcher = make_watcher();
     struct follower follower;
     follow(watcher, place, "job//", "master-0", &follower);
-    forget_wakes(&follower);
+    forget_wakes(watcher, place, &follower);
     place_folder(place, "other");
     write_line(place, "other/master-0.log");
-    pause_ms(60);
+    settle(watcher, place);
     assert_int_equal(atomic_load(&follower.wakes), 0);
     place_folder(place, "job");
     assert_true(is_woken_within(&follower, 10000));
-    forget_wakes(&follower);
+    forget_wakes(watcher, place, &follower);
     write_line(place, "job/master-0.log");
     assert_true(is_woken_within(&follower, 10000));
     unfollow(&follower);
@@ -184,9 +198,9 @@ static void a_folder_removed_and_made_again_goes_on(void **state)
         /* While somebody has the folder open the kernel does not say that it is gone. */
         int fd = held ? openat(place->fd, "job", O_RDONLY | O_DIRECTORY) : -1;
         assert_int_equal(ty_tree_remove(place->fd, "job", NULL), TY_OK);
-        pause_ms(30);
+        settle(watcher, place);
         place_folder(place, "job");
-        forget_wakes(&follower);
+        forget_wakes(watcher, place, &follower);
         write_line(place, "job/master-0.log");
         assert_true(is_woken_within(&follower, 10000));
         if (fd >= 0)
@@ -194,13 +208,13 @@ static void a_folder_removed_and_made_again_goes_on(void **state)
     }
     /* moved away: what happens there is no longer ours */
     assert_int_equal(renameat(place->fd, "job", place->fd, "moved"), 0);
-    forget_wakes(&follower);
+    forget_wakes(watcher, place, &follower);
     write_line(place, "moved/master-0.log");
-    pause_ms(60);
+    settle(watcher, place);
     assert_int_equal(atomic_load(&follower.wakes), 0);
     assert_int_equal(renameat(place->fd, "moved", place->fd, "job"), 0);
     assert_true(is_woken_within(&follower, 10000));
-    forget_wakes(&follower);
+    forget_wakes(watcher, place, &follower);
     write_line(place, "job/master-0.log");
     assert_true(is_woken_within(&follower, 10000));
     unfollow(&follower);
@@ -217,11 +231,11 @@ static void a_parent_removed_and_made_again_goes_on(void **state)
     place_folder(place, "logs/job");
     follow(watcher, place, "logs/job", "master-0", &follower);
     assert_int_equal(ty_tree_remove(place->fd, "logs", NULL), TY_OK);
-    forget_wakes(&follower);
+    forget_wakes(watcher, place, &follower);
     place_folder(place, "logs");
     place_folder(place, "logs/job");
     assert_true(is_woken_within(&follower, 20000));
-    forget_wakes(&follower);
+    forget_wakes(watcher, place, &follower);
     write_line(place, "logs/job/master-0.log");
     assert_true(is_woken_within(&follower, 20000));
     unfollow(&follower);
@@ -260,12 +274,12 @@ static void a_busy_log_wakes_at_most_every_ten_milliseconds_in_the_long_run(void
     struct timespec end;
     place_folder(place, "job");
     follow(watcher, place, "job", "master-0", &follower);
-    forget_wakes(&follower);
+    forget_wakes(watcher, place, &follower);
     int fd = openat(place->fd, "job/master-0.log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (int at = 0; at < 20000; at++)
         assert_int_equal(write(fd, "line\n", 5), 5);
-    pause_ms(30);
+    settle(watcher, place);
     clock_gettime(CLOCK_MONOTONIC, &end);
     close(fd);
     int64_t elapsed_ms =
@@ -286,7 +300,7 @@ static void a_thousand_followers_share_one_log(void **state)
         follow(watcher, place, "job", "master-0", &followers[at]);
     for (int at = 0; at < MANY; at++)
         assert_true(is_woken_within(&followers[at], 10000));
-    pause_ms(40);
+    settle(watcher, place);
     for (int at = 0; at < MANY; at++)
         while (sem_trywait(&followers[at].woken) == 0)
             continue;
@@ -317,7 +331,7 @@ static void many_jobs_come_and_go(void **state)
         snprintf(name, sizeof(name), "job-%d", at);
         place_folder(place, name);
     }
-    pause_ms(60);
+    settle(watcher, place);
     for (int at = 0; at < JOBS; at++) {
         while (sem_trywait(&followers[at].woken) == 0)
             continue;
@@ -421,7 +435,7 @@ static void a_removal_waits_for_a_call_under_way(void **state)
         assert_false(atomic_load(&slow.inside));
         atomic_store(&slow.dead, true);
         write_line(place, "job/master-0.log");
-        pause_ms(20);
+        settle(watcher, place);
         assert_false(atomic_load(&slow.called_when_dead));
         sem_destroy(&slow.entered);
     }
