@@ -143,6 +143,7 @@ struct ty_connection *ty_connection_open(struct ty_http_server *server,
     server->random->fill(server->random->context, &seed, sizeof seed);
     connection->random = ty_random_seeded(&connection->seed, seed);
     atomic_store(&connection->since_ms, ty_server_now_ms(server));
+    ty_id_make(&connection->random, ty_now_us(server->clock), "req_", connection->id);
     write_remote(connection);
     atomic_fetch_add(&server->accepted, 1);
     if (!ty_socket_enter(connection->fd, connection)) {
@@ -264,20 +265,26 @@ static bool inside_body(const struct ty_reader *reader, size_t len)
     return body && reader->left >= len;
 }
 
+/* Outside of bodies little is read at a time: what a client pipelines stays in the library's memory
+ * while it needs the rest of it for the head of an answer. */
+enum { AT_ONCE = 4096 };
+
 /* One receive and its normal form. *out_len is its length, *drained whether the socket gave less
  * than was asked. */
 static ssize_t receive_once(struct ty_connection *connection, char *buf, size_t len,
                             size_t *out_len, bool *drained)
 {
     struct ty_reader *reader = &connection->reader;
-    size_t reserve = inside_body(reader, len) ? 0 : TY_READER_RESERVE;
+    bool body = inside_body(reader, len);
+    size_t reserve = body ? 0 : TY_READER_RESERVE;
+    size_t wanted = body || len - reserve < AT_ONCE ? len - reserve : AT_ONCE;
     unsigned before = reader->requests;
-    ssize_t got = ty_socket_receive(connection->fd, buf + reserve, len - reserve);
+    ssize_t got = ty_socket_receive(connection->fd, buf + reserve, wanted);
 
     if (got <= 0)
         return got;
     *out_len = ty_reader_feed(reader, buf + reserve, (size_t)got, buf);
-    *drained = (size_t)got < len - reserve;
+    *drained = (size_t)got < wanted;
     connection->pending += reader->requests - before;
     if (reader->requests !=
         before) { /* a new message: its body, if it has one, starts its own time */

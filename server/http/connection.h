@@ -38,6 +38,7 @@ struct ty_connection {
     struct ty_connection *next;
     int fd;
     char remote[INET6_ADDRSTRLEN];
+    char id[TY_ID_TEXT]; /* "req_…": the start of its requests' ids */
 
     /* the HTTP thread's alone */
     struct ty_reader reader;

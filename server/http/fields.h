@@ -12,7 +12,19 @@ struct ty_slice {
     size_t len;
 };
 
-bool ty_is_tchar(unsigned char c); /* a byte of a token (RFC 9110 5.6.2) */
+/* What a byte may be part of. */
+enum {
+    TY_BYTE_TOKEN = 1,  /* tchar (RFC 9110 5.6.2) */
+    TY_BYTE_TARGET = 2, /* a request target as we read it: RFC 3986 without what it forbids, '[' and
+                           ']' allowed */
+    TY_BYTE_HOST = 4    /* reg-name or IPv4 (RFC 3986 3.2.2) */
+};
+extern const unsigned char ty_byte_classes[256];
+
+static inline bool ty_is_tchar(unsigned char c)
+{
+    return ty_byte_classes[c] & TY_BYTE_TOKEN;
+}
 
 /* Whether all `len` bytes are visible ASCII, blanks or tabs: what may stand in a field value we
  * send. */

@@ -104,12 +104,6 @@ static ty_method find_method(const char *token, size_t len)
     return TY_METHOD_COUNT;
 }
 
-static bool is_target_byte(unsigned char c)
-{
-    return c > ' ' && c < 0x7f && c != '#' && c != '"' && c != '<' && c != '>' && c != '\\' &&
-           c != '^' && c != '`' && c != '{' && c != '|' && c != '}';
-}
-
 /* "HTTP/d.d": true with the version, both digits. */
 static bool parse_version(const char *text, size_t len, int *major_out, int *minor_out)
 {
@@ -138,7 +132,7 @@ static bool parse_request_line(struct ty_head *head, char *line, char *end,
     head->method = find_method(line, (size_t)(at - line));
     *at++ = '\0';
     target = at;
-    while (at < end && is_target_byte((unsigned char)*at))
+    while (at < end && (ty_byte_classes[(unsigned char)*at] & TY_BYTE_TARGET))
         at++;
     if (at == target || at == end)
         return fail(fault, "bad_request_line", "the request line must be METHOD target HTTP/1.1");
@@ -158,7 +152,8 @@ static bool parse_request_line(struct ty_head *head, char *line, char *end,
 static bool note_known(struct ty_head *head, const char *name, size_t len, const char *value)
 {
     for (unsigned i = 0; i < TY_FIELD_KNOWN; i++) {
-        if (known_fields[i].len != len || strncasecmp(known_fields[i].name, name, len) != 0)
+        if (known_fields[i].len != len || (known_fields[i].name[0] | 0x20) != (name[0] | 0x20) ||
+            strncasecmp(known_fields[i].name, name, len) != 0)
             continue;
         if (head->known[i]) {
             head->repeated |= 1u << i;
@@ -190,6 +185,32 @@ static bool is_value_byte(unsigned char c)
     return (c >= ' ' && c != 0x7f) || c == '\t';
 }
 
+/* Whether none of eight bytes is a control byte (then all are value bytes; a tab is looked at one
+ * by one). */
+static bool eight_value_bytes(const char *at)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    const uint64_t tops = ones << 7;
+    uint64_t word;
+    uint64_t del;
+
+    memcpy(&word, at, sizeof word);
+    del = word ^ (ones * 0x7f);
+    return !((((word - ones * 0x20) & ~word) | ((del - ones) & ~del)) & tops);
+}
+
+/* The first byte in [at, end) that may not stand in a value, or `end`. */
+static char *skip_value(char *at, const char *end)
+{
+    for (; at < end; at++) {
+        while (end - at >= 8 && eight_value_bytes(at))
+            at += 8;
+        if (at == end || !is_value_byte((unsigned char)*at))
+            break;
+    }
+    return at;
+}
+
 /* One field line [line, end) without its CR LF. */
 static bool parse_field(struct ty_head *head, char *line, char *end, struct ty_wire_fault *fault)
 {
@@ -208,9 +229,7 @@ static bool parse_field(struct ty_head *head, char *line, char *end, struct ty_w
     while (at < end && (*at == ' ' || *at == '\t'))
         at++;
     value = at;
-    while (at < end && is_value_byte((unsigned char)*at))
-        at++;
-    if (at < end)
+    if (skip_value(at, end) < end)
         return fail(fault, "bad_header", "a header field's value holds a control byte");
     while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
@@ -224,7 +243,8 @@ static bool parse_field(struct ty_head *head, char *line, char *end, struct ty_w
 
 bool ty_host_valid(const char *text)
 {
-    size_t len;
+    size_t len = 0;
+    size_t digits;
 
     if (*text == '[') {
         len = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.");
@@ -232,15 +252,17 @@ bool ty_host_valid(const char *text)
             return false;
         len++;
     } else {
-        len = strspn(
-            text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+;=");
+        while (ty_byte_classes[(unsigned char)text[len]] & TY_BYTE_HOST)
+            len++;
         if (len == 0)
             return false;
     }
     if (text[len] == '\0')
         return true;
-    return text[len] == ':' && strspn(text + len + 1, "0123456789") == strlen(text + len + 1) &&
-           strlen(text + len + 1) <= 5;
+    if (text[len] != ':')
+        return false;
+    digits = strspn(text + len + 1, "0123456789");
+    return digits <= 5 && text[len + 1 + digits] == '\0';
 }
 
 static bool check_length(struct ty_head *head, const char *text, struct ty_wire_fault *fault)

@@ -25,6 +25,20 @@ static struct ty_request *fresh(struct ty_connection *connection)
     return request;
 }
 
+/* A connection's requests share the first digits of their ids; the last are new for each. */
+static void write_id(struct ty_request *request)
+{
+    static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    struct ty_connection *connection = request->connection;
+    size_t len = strlen(connection->id);
+    unsigned char fresh[8];
+
+    connection->random.fill(connection->random.context, fresh, sizeof fresh);
+    memcpy(request->id, connection->id, len + 1);
+    for (size_t i = 0; i < sizeof fresh; i++)
+        request->id[len - sizeof fresh + i] = digits[fresh[i] % 32];
+}
+
 struct ty_request *ty_request_begin(struct ty_connection *connection, struct ty_head *head)
 {
     struct ty_http_server *server = connection->server;
@@ -41,7 +55,7 @@ struct ty_request *ty_request_begin(struct ty_connection *connection, struct ty_
     request->method = request->is_head ? TY_METHOD_GET : head->method;
     request->received_us = ty_now_us(server->clock);
     request->target.path = "/";
-    ty_id_make(&connection->random, request->received_us, "req_", request->id);
+    write_id(request);
     atomic_fetch_add(&server->in_flight, 1);
     atomic_fetch_add_explicit(&server->requests, 1, memory_order_relaxed);
     return request;

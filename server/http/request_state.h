@@ -56,8 +56,9 @@ struct ty_request {
     struct MHD_Response *reply;
     int reply_status;
     bool reply_stream;
-    bool close;         /* the answer is the connection's last */
-    int refused_status; /* the connection was refused in the middle of this request */
+    bool reply_too_long; /* its fields did not fit: a problem takes its place */
+    bool close;          /* the answer is the connection's last */
+    int refused_status;  /* the connection was refused in the middle of this request */
     struct ty_field_list answer_fields;
 
     struct ty_arena arena;

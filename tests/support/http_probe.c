@@ -233,6 +233,22 @@ static void split(void *context, struct ty_request *request)
     ty_request_answer(request, response);
 }
 
+/* ?bytes=N of header fields. */
+static void wordy(void *context, struct ty_request *request)
+{
+    struct ty_response *response = ty_response_empty(200);
+    int64_t left = number_of(request, "bytes", 0);
+    char value[1001];
+
+    (void)context;
+    memset(value, 'v', sizeof value);
+    for (; left > 0; left -= 1000) {
+        value[left < 1000 ? left : 1000] = '\0';
+        ty_response_header(response, "X-Wordy", value);
+    }
+    ty_request_answer(request, response);
+}
+
 static void no_memory(void *context, struct ty_request *request)
 {
     (void)context;
@@ -486,6 +502,7 @@ static const struct ty_route routes[] = {
     {TY_METHOD_GET,    "/stats",                      0, 0,      PUBLIC,               NULL,     NULL,     stats        },
     {TY_METHOD_GET,    "/split",                      0, 0,      PUBLIC,               NULL,     NULL,     split        },
     {TY_METHOD_GET,    "/no-memory",                  0, 0,      PUBLIC,               NULL,     NULL,     no_memory    },
+    {TY_METHOD_GET,    "/wordy",                      0, 0,      PUBLIC,               NULL,     NULL,     wordy        },
     {TY_METHOD_GET,    "/faulty",                     0, 0,      PUBLIC,               NULL,     NULL,     faulty       },
     {TY_METHOD_GET,    "/private",                    0, 0,      0,                    NULL,     NULL,     cached       },
     {TY_METHOD_POST,   "/private",                    1, BODY,   0,                    NULL,     NULL,     echo         },

@@ -190,6 +190,21 @@ def test_every_answer_carries_the_common_fields_once(probe):
         assert answer.count("Date") == 1
 
 
+@pytest.mark.parametrize("size", [0, 1000, 5000, 9000])
+def test_an_answer_may_carry_long_fields_even_under_a_pipeline(probe, size):
+    behind = post("/text", b"x" * 60_000, kind="text/plain")
+    with Wire(probe.port) as wire:
+        wire.send(get(f"/wordy?bytes={size}") + behind)
+        answer = wire.answer()
+        assert answer.status == 200
+        assert sum(len(value) for name, value in answer.fields if name == "X-Wordy") == size
+        assert wire.answer().json()["body_length"] == 60_000
+
+
+def test_more_fields_than_there_is_room_for_are_our_fault_said_so(probe):
+    check_problem(ask(probe.port, get("/wordy?bytes=20000")), 500, "internal_error")
+
+
 def test_request_ids_differ(probe):
     with Wire(probe.port) as wire:
         wire.send(get("/cached") * 50)

@@ -109,6 +109,23 @@ static void qualities_have_three_decimals_at_most(void **state)
                          cases[i].quality);
 }
 
+static void every_byte_is_in_the_classes_its_grammar_says(void **state)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+    (void)state;
+    for (int c = 0; c < 256; c++) {
+        bool letter = c && strchr(letters, c);
+        bool token = letter || (c && strchr("!#$%&'*+-.^_`|~", c));
+        bool target = letter || (c && strchr("-._~%!$&'()*+,;=:@/?[]", c));
+        bool host = letter || (c && strchr("-._~%!$&'()*+;=", c));
+
+        assert_int_equal(!!(ty_byte_classes[c] & TY_BYTE_TOKEN), token);
+        assert_int_equal(!!(ty_byte_classes[c] & TY_BYTE_TARGET), target);
+        assert_int_equal(!!(ty_byte_classes[c] & TY_BYTE_HOST), host);
+    }
+}
+
 static void lists_split_at_commas_outside_of_quotes(void **state)
 {
     static const char *const expected[] = {"a", "b c", "\"d, \\\" e\";f", "g"};
@@ -189,6 +206,7 @@ int main(void)
         cmocka_unit_test(the_offer_liked_best_is_chosen),
         cmocka_unit_test(gzip_is_used_when_allowed_and_not_liked_less),
         cmocka_unit_test(qualities_have_three_decimals_at_most),
+        cmocka_unit_test(every_byte_is_in_the_classes_its_grammar_says),
         cmocka_unit_test(lists_split_at_commas_outside_of_quotes),
         cmocka_unit_test(a_content_type_names_one_of_the_types_read),
         cmocka_unit_test(events_files_and_images_are_not_compressed),

@@ -131,6 +131,7 @@ static void set_up(struct bench *bench)
     pthread_mutex_init(&bench->server.tender.lock, NULL);
     bench->connection.server = &bench->server;
     bench->connection.random = ty_random_seeded(&bench->connection.seed, 1);
+    ty_id_make(&bench->connection.random, 1, "req_", bench->connection.id);
     ty_reader_init(&bench->connection.reader, &bench_limits);
     memcpy(room + TY_READER_RESERVE, bytes, sizeof bytes - 1);
     ty_reader_feed(&bench->connection.reader, room + TY_READER_RESERVE, sizeof bytes - 1, room);
