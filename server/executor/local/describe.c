@@ -81,11 +81,8 @@ ty_status ty_local_describe(struct ty_executor *executor, json_t **object_out, s
             err);
     if (status != TY_OK)
         return status;
-    json_t *object =
-        json_pack("{s:s, s:b, s:b, s:{s:i, s:i, s:I, s:I}, s:O}", "name", "local", "ready", ready,
-                  "sandbox", host->bwrap[0] != '\0', "capacity", "replicas", (int)REPLICAS_AT_ONCE,
-                  "gpus", (int)host->gpus, "cpu_millis", (json_int_t)host->cpu_millis,
-                  "memory_bytes", (json_int_t)host->memory_bytes, "warnings", warnings);
+    json_t *object = json_pack("{s:s, s:b, s:b, s:O}", "name", "local", "ready", ready, "sandbox",
+                               host->bwrap[0] != '\0', "warnings", warnings);
     if (!object)
         return ty_fail(err, TY_NO_MEMORY, "no memory for a description");
     *object_out = object;
