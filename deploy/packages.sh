@@ -18,7 +18,7 @@ missing_packages() {
 # Install what is missing; needs root for that, and says what to run where it is not.
 need_packages() {
     local missing
-    mapfile -t missing < <(missing_packages "$@")
+    mapfile -t missing < <(missing_packages "$@" | sort -u)
     [ ${#missing[@]} -gt 0 ] || return 0
     local run=()
     if [ "$(id -u)" -ne 0 ]; then
