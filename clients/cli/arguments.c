@@ -137,7 +137,7 @@ static int parse_option(const struct cli_command *command, char **argv, int argc
         *index += 1;
         attached = argv[*index];
     }
-    if (option->choices && !is_choice(option->choices, attached))
+    if (option->choices && attached && !is_choice(option->choices, attached))
         return cli_misuse("--%s must be one of: %s", option->name, option->choices);
     if (!option->many && given_before(out, option))
         return cli_misuse("--%s was given twice", option->name);

@@ -326,7 +326,8 @@ static void fish_command(const struct cli_command *command)
                  "__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s",
                  (int)(blank - command->name), command->name, blank + 1);
     else
-        snprintf(condition, sizeof condition, "__fish_seen_subcommand_from %s", command->name);
+        snprintf(condition, sizeof condition, "__fish_seen_subcommand_from %s%s", command->name,
+                 command->children ? "" : "; and not __trainyard_in_family");
     for (size_t i = 0; command->children && command->children[i]; i++)
         fish_name(condition, command->children[i]);
     if (command->words == WORDS_JOBS || command->words == WORDS_VOLUMES)
@@ -354,7 +355,12 @@ static void print_fish(void)
         "function __trainyard_volumes\n"
         "    TRAINYARD_COMPLETING=1 trainyard volumes list -o name 2>/dev/null\n"
         "end\n"
-        "complete -c trainyard -f");
+        "function __trainyard_in_family");
+    fputs("    __fish_seen_subcommand_from", stdout);
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (cli_commands[i]->children)
+            printf(" %s", cli_commands[i]->name);
+    puts("\nend\ncomplete -c trainyard -f");
     for (size_t i = 0; cli_commands[i]; i++)
         fish_name("__fish_use_subcommand", cli_commands[i]);
     fish_options("", cli_global_options);

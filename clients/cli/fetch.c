@@ -8,10 +8,9 @@
 #include "fetch.h"
 
 #include "http.h"
+#include "patience.h"
 #include "progress.h"
-#include "watch.h"
 
-#include "trainyard/base/clock.h"
 #include "trainyard/base/digest.h"
 #include "trainyard/base/file.h"
 
@@ -55,7 +54,7 @@ static bool hash_file(int fd, struct ty_sha256_stream *hash)
     enum { CHUNK = 256 * 1024 };
     ty_auto_free char *chunk = malloc(CHUNK);
     off_t at = 0;
-    ssize_t got;
+    ssize_t got = -1;
     while (chunk && (got = pread(fd, chunk, CHUNK, at)) > 0) {
         ty_sha256_feed(hash, chunk, (size_t)got);
         at += got;
@@ -227,15 +226,15 @@ static bool is_whole(const struct fetch *fetch, const struct http_answer *answer
 
 static int give_up(const struct fetch *fetch)
 {
-    cli_say("%s broke off at byte %" PRId64 "%s", fetch->target, fetch->have,
-            fetch->to_stream ? "" : "; the same command goes on from there");
+    if (fetch->have > 0)
+        cli_say("%s broke off at byte %" PRId64 "%s", fetch->target, fetch->have,
+                fetch->to_stream ? "" : "; the same command goes on from there");
     return EXIT_UNAVAILABLE;
 }
 
 static int get_all(struct fetch *fetch)
 {
-    int64_t heard_ms = ty_monotonic_ms(ty_clock_system());
-    unsigned failures = 0;
+    struct cli_patience patience = {0};
     for (;;) {
         struct http_answer answer;
         bool complete = false;
@@ -250,14 +249,10 @@ static int get_all(struct fetch *fetch)
         }
         if (fetch->failure || code != EXIT_UNAVAILABLE || !http_is_passing(answer.status))
             return code;
-        int64_t now_ms = ty_monotonic_ms(ty_clock_system());
-        if (fetch->have != before) {
-            failures = 0;
-            heard_ms = now_ms;
-        }
-        if (now_ms - heard_ms > PATIENCE_MS)
+        if (fetch->have != before)
+            cli_patience_heard(&patience);
+        if (!cli_patience_pause(&patience, fetch->cli, answer.retry_after, INT64_MAX))
             return give_up(fetch);
-        http_sleep_ms(http_pause_ms(ty_random_system(), failures++, answer.retry_after));
     }
 }
 

@@ -28,8 +28,8 @@ static char *read_line(const char *path)
 static char *read_from_data(const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return read_line(path);
+    int len = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return len > 0 && (size_t)len < sizeof path ? read_line(path) : NULL;
 }
 
 /* The folders a gateway of this machine may use, the user's own first. */
@@ -61,11 +61,18 @@ static char *with_scheme(const char *address)
     return ty_buf_take(&url, NULL);
 }
 
-static char *find_address(const struct cli *cli)
+/* An address that was given, or NULL when this machine's gateway is to be found. */
+static const char *given_address(const struct cli *cli)
 {
     const char *given =
         cli_value(cli, "address") ? cli_value(cli, "address") : getenv("TRAINYARD_ADDRESS");
-    if (given && given[0] != '\0')
+    return given && given[0] != '\0' ? given : NULL;
+}
+
+static char *find_address(const struct cli *cli)
+{
+    const char *given = given_address(cli);
+    if (given)
         return with_scheme(given);
     ty_auto_free char *found = read_from_machine(cli, "address");
     return with_scheme(found ? found : "127.0.0.1:8080");
@@ -100,7 +107,8 @@ static char *find_token(const struct cli *cli)
             cli_say("cannot read the token file %s", file);
         return line;
     }
-    return cli_is_loopback(cli->url) ? read_from_machine(cli, "admin.token") : NULL;
+    return !given_address(cli) || cli_is_loopback(cli->url) ? read_from_machine(cli, "admin.token")
+                                                            : NULL;
 }
 
 int cli_find(struct cli *cli)

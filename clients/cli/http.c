@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <time.h>
 
-enum { TRIES = 6, TRIES_MS = 120000, PAUSE_MOST_MS = 30000 };
+enum { TRIES_MS = 120000, PAUSE_MOST_MS = 30000 };
 enum { ANSWER_MAX = 256 * 1024 * 1024, DEFAULT_TIMEOUT_S = 90 };
 
 int http_exit_code(long status)
@@ -328,12 +328,12 @@ static void say_again(const struct http_request *request, const struct http_answ
         cli_say("no answer; again in %" PRId64 " s", (pause_ms + 999) / 1000);
 }
 
-/* Try until something is final, within TRIES and TRIES_MS (H27). */
+/* Try until something is final, within HTTP_TRIES and TRIES_MS (H27). */
 static CURLcode exchange_often(const struct cli *cli, const struct http_request *request,
                                struct exchange *exchange)
 {
     int64_t end = ty_monotonic_ms(ty_clock_system()) + TRIES_MS;
-    unsigned tries = request->once || cli->hasty || !repeatable(request) ? 1 : TRIES;
+    unsigned tries = request->once || cli->hasty || !repeatable(request) ? 1 : HTTP_TRIES;
     for (unsigned try = 0;; try++) {
         CURLcode code = exchange_once(cli, request, exchange);
         if (!worth_another_try(code, exchange->answer) || try + 1 == tries)

@@ -6,6 +6,8 @@
 
 #include "trainyard/base/random.h"
 
+enum { HTTP_TRIES = 6 }; /* of one call */
+
 struct http_answer {
     long status; /* 0: no answer */
     struct ty_buf body;

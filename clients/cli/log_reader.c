@@ -7,7 +7,6 @@
 #include "http.h"
 #include "watch.h"
 
-#include "trainyard/base/clock.h"
 #include "trainyard/base/file.h"
 
 static bool take_bytes(void *context, const struct http_answer *answer, const char *bytes,
@@ -78,37 +77,35 @@ static int is_over(const struct cli_log *log, bool *over_out)
     return code;
 }
 
+/* Whether to ask again, after a pause; else *code is what the reading comes to. */
+static bool goes_on(struct cli_log *log, const struct http_answer *answer, bool complete, int *code)
+{
+    bool over = false;
+    if (log->broken) {
+        cli_say("the output cannot be written");
+        *code = EXIT_JOB_FAILED;
+        return false;
+    }
+    if (complete) {
+        *code = is_over(log, &over);
+        if (over)
+            *code = EXIT_DONE;
+        return !over && *code == EXIT_DONE;
+    }
+    return *code == EXIT_UNAVAILABLE && http_is_passing(answer->status) &&
+           cli_patience_pause(&log->patience, log->cli, answer->retry_after, INT64_MAX);
+}
+
 int cli_log_read(struct cli_log *log)
 {
-    int64_t heard_ms = ty_monotonic_ms(ty_clock_system());
-    unsigned failures = 0;
     for (;;) {
         struct http_answer answer;
         bool complete = false;
-        bool over = false;
         int64_t before = log->next;
         int code = read_once(log, &answer, &complete);
-        if (log->broken) {
-            cli_say("the output cannot be written");
-            return EXIT_JOB_FAILED;
-        }
-        if (complete) {
-            code = is_over(log, &over);
-            if (over || code != EXIT_DONE)
-                return over ? EXIT_DONE : code;
-        } else if (code != EXIT_UNAVAILABLE || !http_is_passing(answer.status)) {
+        if (complete || log->next != before)
+            cli_patience_heard(&log->patience);
+        if (!goes_on(log, &answer, complete, &code))
             return code;
-        }
-        int64_t now_ms = ty_monotonic_ms(ty_clock_system());
-        if (complete || log->next != before) {
-            failures = 0;
-            heard_ms = now_ms;
-        }
-        if (now_ms - heard_ms > PATIENCE_MS) {
-            cli_say("the log broke off at byte %lld", (long long)log->next);
-            return EXIT_UNAVAILABLE;
-        }
-        if (!complete)
-            http_sleep_ms(http_pause_ms(ty_random_system(), failures++, answer.retry_after));
     }
 }

@@ -2,7 +2,7 @@
 #ifndef TRAINYARD_CLI_LOG_READER_H
 #define TRAINYARD_CLI_LOG_READER_H
 
-#include "cli.h"
+#include "patience.h"
 
 struct cli_log {
     const struct cli *cli;
@@ -14,6 +14,7 @@ struct cli_log {
     bool follow;
     int fd;      /* where it goes */
     bool broken; /* fd takes no more */
+    struct cli_patience patience;
 };
 
 /* Copy the log to log->fd: no byte twice, none left out. */

@@ -15,9 +15,10 @@ static bool is_set(const char *name)
 static bool wants_color(const struct cli *cli, bool terminal)
 {
     const char *kind = getenv("TERM");
+    const char *force = getenv("CLICOLOR_FORCE");
     if (cli_has(cli, "no-color") || is_set("NO_COLOR"))
         return false;
-    if (is_set("CLICOLOR_FORCE") && !ty_str_equal(getenv("CLICOLOR_FORCE"), "0"))
+    if (force && force[0] != '\0' && !ty_str_equal(force, "0"))
         return true;
     return terminal && kind && !ty_str_equal(kind, "dumb");
 }

@@ -142,7 +142,7 @@ int cli_spec_source(const struct cli *cli, json_t *spec)
     if (arguments->rest > 1)
         return cli_misuse("one script or spec; its own arguments come after --");
     if (cli_has(cli, "command")) {
-        if (source || arguments->plain_count == 0)
+        if (source || !arguments->plain[0])
             return cli_misuse("--command takes its program after --");
         code = set_words(cli, 0, "command", spec);
         return code == EXIT_DONE ? name_after(arguments->plain[0], spec) : code;

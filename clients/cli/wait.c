@@ -20,6 +20,9 @@ static int wait_for(struct cli *cli, const char *id, int64_t end_ms, json_t **jo
         if (left_ms <= 0 && watch.job) {
             cli_say("%s is still %s", id, json_string_value(json_object_get(watch.job, "state")));
             code = EXIT_TIMEOUT;
+        } else if (left_ms <= 0 && watch.patience.failures > 0) {
+            cli_say("%s cannot be reached", cli->url);
+            code = EXIT_UNAVAILABLE;
         } else {
             int64_t poll_s = left_ms <= 0 ? 0 : left_ms / 1000 + 1;
             code = cli_watch_next(&watch, poll_s < POLL_S ? poll_s : POLL_S, &changed);

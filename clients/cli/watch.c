@@ -2,12 +2,11 @@
 
 #include "http.h"
 
-#include "trainyard/base/clock.h"
 #include "trainyard/base/json.h"
 
 void cli_watch_init(struct cli_watch *watch, const struct cli *cli, const char *id)
 {
-    *watch = (struct cli_watch){.cli = cli, .answered_ms = ty_monotonic_ms(ty_clock_system())};
+    *watch = (struct cli_watch){.cli = cli};
     ty_str_copy(watch->id, sizeof watch->id, id);
 }
 
@@ -21,8 +20,7 @@ static int take_answer(struct cli_watch *watch, const struct http_answer *answer
 {
     struct ty_error err;
     json_t *job = NULL;
-    watch->failures = 0;
-    watch->answered_ms = ty_monotonic_ms(ty_clock_system());
+    cli_patience_heard(&watch->patience);
     *changed_out = answer->status != 304 &&
                    !(watch->job && answer->etag[0] && ty_str_equal(answer->etag, watch->etag));
     if (!*changed_out)
@@ -34,18 +32,6 @@ static int take_answer(struct cli_watch *watch, const struct http_answer *answer
     json_decref(watch->job);
     watch->job = job;
     ty_str_copy(watch->etag, sizeof watch->etag, answer->etag);
-    return EXIT_DONE;
-}
-
-static int be_patient(struct cli_watch *watch, int64_t seconds, const struct http_answer *answer)
-{
-    int64_t silent_ms = ty_monotonic_ms(ty_clock_system()) - watch->answered_ms;
-    if (silent_ms > PATIENCE_MS) {
-        cli_say("no answer from %s for %d s", watch->cli->url, PATIENCE_MS / 1000);
-        return EXIT_UNAVAILABLE;
-    }
-    int64_t pause_ms = http_pause_ms(ty_random_system(), watch->failures++, answer->retry_after);
-    http_sleep_ms(pause_ms < seconds * 1000 ? pause_ms : seconds * 1000);
     return EXIT_DONE;
 }
 
@@ -69,8 +55,10 @@ int cli_watch_next(struct cli_watch *watch, int64_t seconds, bool *changed_out)
     int code = http_call(watch->cli, &request, &answer);
     if (code == EXIT_DONE)
         code = take_answer(watch, &answer, changed_out);
-    else if (code == EXIT_UNAVAILABLE && http_is_passing(answer.status))
-        code = be_patient(watch, seconds > 0 ? seconds : 1, &answer);
+    else if (code == EXIT_UNAVAILABLE && http_is_passing(answer.status) &&
+             cli_patience_pause(&watch->patience, watch->cli, answer.retry_after,
+                                seconds > 0 ? seconds * 1000 : 1000))
+        code = EXIT_DONE;
     ty_buf_done(&answer.body);
     return code;
 }

@@ -635,8 +635,15 @@ def test_a_change_without_a_key_is_not_repeated(gateway):
 def test_a_gateway_that_is_not_there_is_code_7():
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = "127.0.0.1:%d" % closed.getsockname()[1]
-    done = run(None, "--address", address, "list", code=UNAVAILABLE, env={"TRAINYARD_TOKEN": "ty_u_x"})
-    assert "cannot be reached" in done.stderr
+    job = "job_01j9z3k4m5n6p7q8r9s0t1v2w3"
+    clients = [
+        Started(None, "--address", address, *words, env={"TRAINYARD_TOKEN": "ty_u_x"})
+        for words in (["list"], ["wait", job], ["wait", job, "--timeout", "1"], ["logs", job], ["logs", job, "-f"],
+                      ["download", job, "x", "--to", "-"])
+    ]  # fmt: skip
+    for client in clients:
+        code, output, errors = client.end()
+        assert (code, output) == (UNAVAILABLE, "") and "cannot be reached" in errors
 
 
 def test_without_a_token_and_with_a_bad_one_it_is_code_4(gateway, tmp_path):
@@ -790,7 +797,8 @@ def test_fish_takes_the_script_and_completes(gateway, finished, tmp_path):
     assert "create" in complete("trainyard volumes ")
     assert complete("trainyard submit --backend ") == ["gloo", "mpi", "nccl"]
     assert finished in complete("trainyard logs job_")
-    assert finished not in complete("trainyard volumes list ")
+    assert finished in complete("trainyard get ")
+    assert finished not in complete("trainyard volumes get ")
 
 
 def test_base64_of_the_digest_is_what_the_gateway_says(gateway, finished):

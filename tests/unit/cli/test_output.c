@@ -113,7 +113,7 @@ static void lists_are_printed_in_every_format(void **state)
 
 static void pages_of_json_and_yaml_are_one_list(void **state)
 {
-    static const char *const all[] = {first_page, nothing[0], second_page, NULL};
+    static const char *const all[] = {first_page, "[]", second_page, NULL};
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
