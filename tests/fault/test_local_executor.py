@@ -796,6 +796,18 @@ def test_a_shortage_of_descriptors_loses_no_run(folder: Path) -> None:
     driver.close()
 
 
+def test_without_inotify_runs_are_followed_by_the_clock(folder: Path) -> None:
+    take = 'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"'
+    prefix = ["unshare", "-Ur", "sh", "-c", take, "sh"]
+    if subprocess.run([*prefix, "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("inotify cannot be taken away on this machine")
+    driver = Driver(folder, prefix=prefix)
+    kinds = [driver.finish(make_job(f"blind-{i}", ["/bin/sh", "-c", "sleep 0.2"]))["kind"] for i in range(3)]
+    assert kinds == ["succeeded"] * 3
+    assert [item["kind"] for item in driver.of("blind-2")] == ["starting", "running", "succeeded"]
+    driver.close()
+
+
 def test_a_full_disk_delays_the_result_and_does_not_lose_it(folder: Path) -> None:
     data = folder / "data"
     data.mkdir()

@@ -96,6 +96,7 @@ static void on_remove(struct local *local, const struct local_command *command)
 
 static void look_at_all(struct local *local)
 {
+    local->looked_ms = ty_monotonic_ms(local->clock);
     size_t cursor = 0;
     struct tracked *run;
     while ((run = ty_map_next(local->runs, &cursor, NULL))) {
@@ -112,8 +113,8 @@ static void look_at_all(struct local *local)
     }
 }
 
-/* How long the thread may sleep: runs that wait for something are looked at again. */
-static int sleep_ms(const struct local *local)
+/* How often all runs must be looked at: -1 = never, nothing waits. */
+static int look_every_ms(const struct local *local)
 {
     size_t cursor = 0;
     const struct tracked *run;
@@ -127,6 +128,17 @@ static int sleep_ms(const struct local *local)
     return wait;
 }
 
+/* The kernel dropped events: any run may have news. */
+static void read_all(struct local *local)
+{
+    size_t cursor = 0;
+    struct tracked *run;
+    while ((run = ty_map_next(local->runs, &cursor, NULL))) {
+        if (run->phase == RUN_ALIVE && run->status_fd >= 0)
+            ty_status_read_lines(local, run);
+    }
+}
+
 static void hear_inotify(struct local *local)
 {
     char bytes[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -135,6 +147,8 @@ static void hear_inotify(struct local *local)
         const struct inotify_event *event =
             (const struct inotify_event *)(const void *)(bytes + at);
         char key[32];
+        if (event->mask & IN_Q_OVERFLOW)
+            read_all(local);
         ty_watch_key(event->wd, key);
         struct tracked *run = ty_map_get(local->watches, key);
         if (run && run->phase == RUN_ALIVE)
@@ -204,6 +218,16 @@ static void adopt_all(struct local *local)
     closedir(folder);
 }
 
+/* How long until the next look; -1 = for ever. */
+static int sleep_ms(const struct local *local)
+{
+    int every = look_every_ms(local);
+    int64_t passed = ty_monotonic_ms(local->clock) - local->looked_ms;
+    if (every < 0)
+        return -1;
+    return passed >= every ? 0 : every - (int)passed;
+}
+
 static bool turn(struct local *local)
 {
     struct epoll_event events[EVENTS];
@@ -227,7 +251,7 @@ static bool turn(struct local *local)
                 ty_tracked_let_go(run);
         }
     }
-    if (count == 0)
+    if (sleep_ms(local) == 0)
         look_at_all(local);
     return go_on;
 }

@@ -72,7 +72,8 @@ struct local {
     ty_executor_observer *observer;
     void *observer_context;
     int epoll_fd;
-    int inotify_fd;
+    int inotify_fd;         /* -1 = none: runs are looked at by the clock */
+    int64_t looked_ms;      /* when all runs were last looked at */
     struct ty_map *runs;    /* object name -> struct tracked, owned */
     struct ty_map *watches; /* inotify number as text -> struct tracked */
     const struct tracked *gpu_holders[LOCAL_GPUS_MAX];

@@ -286,14 +286,18 @@ static ty_status open_all(struct local *local, struct ty_error *err)
     if (status == TY_OK)
         status = open_below(local->data_folder, "volumes", &local->volumes_fd, err);
     if (status != TY_OK)
-        return status == TY_OK ? status : TY_UNAVAILABLE;
+        return status;
     local->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     local->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    local->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     status = watch(local, local->wake_fd, &local->wake_fd, err);
-    if (status == TY_OK)
-        status = watch(local, local->inotify_fd, &local->inotify_fd, err);
-    return status;
+    if (status != TY_OK)
+        return status;
+    local->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (local->inotify_fd < 0) { /* a user may have few; runs are looked at by the clock then */
+        ty_log(local->log, TY_LOG_WARNING, "no_inotify", "%s", strerrordesc_np(errno));
+        return TY_OK;
+    }
+    return watch(local, local->inotify_fd, &local->inotify_fd, err);
 }
 
 ty_status ty_local_create(const struct ty_local_options *options, struct ty_executor **executor_out,
