@@ -239,8 +239,14 @@ static enum MHD_Result proceed(struct ty_request *request)
         return atomic_load(&request->answer) == TY_ANSWER_GIVEN ? send_reply(request) : MHD_YES;
     if (request->refusal)
         return send_refusal(request);
-    request->stage = TY_STAGE_HANDLER;
     atomic_fetch_add(&request->server->handling, 1);
+    if (atomic_load(
+            &request->server->aborting)) { /* from here on nothing may be suspended (server.c) */
+        atomic_fetch_sub(&request->server->handling, 1);
+        request->refusal = ty_response_problem("draining", NULL, NULL);
+        return send_refusal(request);
+    }
+    request->stage = TY_STAGE_HANDLER;
     if (request->match.route->flags & TY_RUN_POOL)
         return start_on_pool(request);
     return start_inline(request);

@@ -380,6 +380,91 @@ static void stream(void *context, struct ty_request *request)
     ty_request_answer(request, ty_response_stream(200, "text/event-stream", ticker->stream));
 }
 
+/* ---- one producer, many streams ---- */
+
+enum { SUBSCRIBERS = 4096 };
+
+/* Everybody who reads /feed; /feed/push makes one event for all. */
+static struct {
+    pthread_mutex_t lock;
+    struct ty_stream *streams[SUBSCRIBERS];
+    size_t count;
+    atomic_int pushed;
+} feed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct subscriber {
+    int sent;
+    char text[64];
+    size_t at;
+    size_t len;
+};
+
+static ssize_t read_feed(void *context, char *out, size_t max)
+{
+    struct subscriber *subscriber = context;
+    size_t take;
+
+    if (subscriber->at == subscriber->len) {
+        if (subscriber->sent == atomic_load(&feed.pushed))
+            return TY_STREAM_NOTHING;
+        subscriber->len = (size_t)snprintf(subscriber->text, sizeof subscriber->text,
+                                           "data: %d\n\n", ++subscriber->sent);
+        subscriber->at = 0;
+    }
+    take = subscriber->len - subscriber->at < max ? subscriber->len - subscriber->at : max;
+    memcpy(out, subscriber->text + subscriber->at, take);
+    subscriber->at += take;
+    return (ssize_t)take;
+}
+
+static const struct ty_stream_ops feed_ops = {read_feed, NULL, free, ": hb\n\n"};
+
+static void subscribe(void *context, struct ty_request *request)
+{
+    struct subscriber *subscriber = calloc(1, sizeof *subscriber);
+    struct ty_stream *stream = NULL;
+
+    (void)context;
+    if (!subscriber || ty_stream_create(&feed_ops, subscriber, &stream)) {
+        free(subscriber);
+        ty_request_answer(request, NULL);
+        return;
+    }
+    subscriber->sent = atomic_load(&feed.pushed);
+    pthread_mutex_lock(&feed.lock);
+    if (feed.count < SUBSCRIBERS)
+        feed.streams[feed.count++] = ty_stream_ref(stream);
+    pthread_mutex_unlock(&feed.lock);
+    ty_request_answer(request, ty_response_stream(200, "text/event-stream", stream));
+}
+
+static void push(void *context, struct ty_request *request)
+{
+    size_t kept = 0;
+
+    (void)context;
+    atomic_fetch_add(&feed.pushed, 1);
+    pthread_mutex_lock(&feed.lock);
+    for (size_t i = 0; i < feed.count; i++) {
+        if (ty_stream_finished(feed.streams[i])) {
+            ty_stream_unref(feed.streams[i]);
+            continue;
+        }
+        ty_stream_wake(feed.streams[i]);
+        feed.streams[kept++] = feed.streams[i];
+    }
+    feed.count = kept;
+    pthread_mutex_unlock(&feed.lock);
+    ty_request_answer(request, ty_response_empty(204));
+}
+
+static void forget_feed(void)
+{
+    for (size_t i = 0; i < feed.count; i++)
+        ty_stream_unref(feed.streams[i]);
+    feed.count = 0;
+}
+
 static ssize_t read_broken(void *context, char *out, size_t max)
 {
     int *calls = context;
@@ -498,6 +583,8 @@ static const struct ty_route routes[] = {
     {TY_METHOD_GET,    "/large/plain",                0, 0,      PUBLIC,               NULL,     NULL,     plain_large  },
     {TY_METHOD_GET,    "/file",                       0, 0,      PUBLIC,               NULL,     bytes,    serve_file   },
     {TY_METHOD_GET,    "/stream",                     0, 0,      PUBLIC,               NULL,     events,   stream       },
+    {TY_METHOD_GET,    "/feed",                       0, 0,      PUBLIC,               NULL,     events,   subscribe    },
+    {TY_METHOD_POST,   "/feed/push",                  0, 0,      PUBLIC,               NULL,     NULL,     push         },
     {TY_METHOD_GET,    "/stream/broken",              0, 0,      PUBLIC,               NULL,     any_text, broken_stream},
     {TY_METHOD_GET,    "/stats",                      0, 0,      PUBLIC,               NULL,     NULL,     stats        },
     {TY_METHOD_GET,    "/split",                      0, 0,      PUBLIC,               NULL,     NULL,     split        },
@@ -599,6 +686,7 @@ static void serve(struct probe *probe, int argc, char **argv, const sigset_t *si
     drained = ty_http_server_drain(probe->server, option_number(argc, argv, "--drain"));
     ty_http_server_stop(probe->server);
     ty_http_server_destroy(probe->server);
+    forget_feed();
     printf("drained %s\n", drained ? "yes" : "no");
 }
 

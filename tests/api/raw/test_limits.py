@@ -315,6 +315,24 @@ def test_many_streams_at_once_each_get_everything(start):
     wait_for(lambda: stats(own)["released"] == 200)
 
 
+def test_one_event_reaches_every_stream_once_and_in_order(start):
+    own = start("--threads", 2, "--drain", 20)
+    wires = [Wire(own.port, timeout=60) for _ in range(400)]
+    for wire in wires:
+        wire.send(get("/feed"))
+    for wire in wires:
+        wire.head()
+    with Wire(own.port) as producer:
+        for _ in range(50):
+            producer.send(post("/feed/push", b"", kind=""))
+            assert producer.answer().status == 204
+    time.sleep(0.3)
+    own.terminate()  # a stream without a drain of its own ends where it has nothing more
+    for wire in wires:
+        assert read_events(wire) == [b"data: %d" % n for n in range(1, 51)]
+        wire.socket.close()
+
+
 def test_a_silent_stream_gets_heartbeats(start):
     own = start("--heartbeat-ms", 300)
     with Wire(own.port) as wire:
