@@ -101,10 +101,12 @@ static int set_members(const struct cli *cli, json_t *spec)
         json_t *value = NULL;
         if (!cli_has(cli, members[i].option))
             continue;
+        json_t *group = group_of(spec, members[i].group);
+        if (!group)
+            return no_memory();
         if (!make_value(cli, members[i].option, members[i].kind, &value))
             return EXIT_USAGE;
-        json_t *group = group_of(spec, members[i].group);
-        if (!group || json_object_set_new(group, members[i].member, value) != 0)
+        if (json_object_set_new(group, members[i].member, value) != 0)
             return no_memory();
     }
     return EXIT_DONE;
@@ -113,20 +115,23 @@ static int set_members(const struct cli *cli, json_t *spec)
 json_t *cli_parameter_value(const char *text)
 {
     struct ty_error err;
+    struct ty_json_writer writer;
     ty_auto_json value = NULL;
     ty_auto_buf again = {0};
+    ty_status status = ty_json_parse(text, strlen(text), &value, &err);
+    if (status == TY_NO_MEMORY)
+        return NULL;
+    if (status != TY_OK || !(json_is_number(value) || json_is_boolean(value)))
+        return json_string(text);
     ty_buf_init(&again, 4096);
-    if (ty_json_parse(text, strlen(text), &value, &err) == TY_OK &&
-        (json_is_number(value) || json_is_boolean(value))) {
-        struct ty_json_writer writer;
-        ty_json_writer_init(&writer, &again);
-        ty_json_value(&writer, value);
-        double size = json_number_value(value);
-        bool exact = size > -9007199254740992.0 && size < 9007199254740992.0;
-        if (exact && again.failed == TY_OK && ty_str_equal(again.data, text))
-            return json_incref(value);
-    }
-    return json_string(text);
+    ty_json_writer_init(&writer, &again);
+    ty_json_value(&writer, value);
+    if (again.failed == TY_NO_MEMORY)
+        return NULL;
+    double size = json_number_value(value);
+    bool exact = size > -9007199254740992.0 && size < 9007199254740992.0;
+    bool same = exact && again.failed == TY_OK && ty_str_equal(again.data, text);
+    return same ? json_incref(value) : json_string(text);
 }
 
 /* KEY=VALUE; --env KEY alone takes the variable of this environment, as docker does. */
@@ -191,8 +196,10 @@ static int add_volume(json_t *volumes, const char *text)
     size_t path_len = strlen(path + 1) - (read_only ? strlen(":ro") : 0);
     json_t *volume = json_pack("{s:s%,s:s%}", "claim", text, (size_t)(path - text), "mount_path",
                                path + 1, path_len);
-    if (volume && read_only)
-        json_object_set_new(volume, "read_only", json_true());
+    if (volume && read_only && json_object_set_new(volume, "read_only", json_true()) != 0) {
+        json_decref(volume);
+        return no_memory();
+    }
     return json_array_append_new(volumes, volume) == 0 ? EXIT_DONE
                                                        : cli_misuse("--volume is not UTF-8");
 }
