@@ -21,6 +21,7 @@ static inline bool ty_job_live(const struct ty_job_status *status)
 struct ty_job_walk {
     ty_job_visitor *visit;
     void *context;
+    const char *tenant_name; /* of every row, for statements that do not read it; else NULL */
     size_t visited;
     bool stopped;
 };

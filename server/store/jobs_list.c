@@ -68,7 +68,8 @@ static ty_status look_at(struct ty_reader *reader, int64_t row, struct candidate
     ty_status status = ty_conn_stmt(&reader->conn, TY_SQL_JOB_GET_ROW, &stmt, err);
     if (status != TY_OK)
         return status;
-    struct ty_job_walk one = {.visit = consider, .context = candidate};
+    struct ty_job_walk one = {
+        .visit = consider, .context = candidate, .tenant_name = candidate->walk->tenant_name};
     struct ty_bind bind = ty_bind_start(stmt);
     ty_bind_int(&bind, row);
     return ty_job_walk_rows(&reader->conn, &bind, &one, err);
@@ -121,16 +122,41 @@ static ty_status walk_query(struct ty_reader *reader, const struct ty_job_query 
     return status;
 }
 
+/* "" for an unknown tenant, which has no jobs. */
+static ty_status read_tenant_name(struct ty_reader *reader, int64_t tenant, char out[64],
+                                  struct ty_error *err)
+{
+    ty_auto_stmt stmt = NULL;
+    bool row = false;
+    bool ok = true;
+    ty_status status = ty_conn_stmt(&reader->conn, TY_SQL_TENANT_NAME, &stmt, err);
+    if (status != TY_OK)
+        return status;
+    struct ty_bind bind = ty_bind_start(stmt);
+    ty_bind_int(&bind, tenant);
+    status = ty_bind_step(&reader->conn, &bind, &row, "read the tenant", err);
+    if (status != TY_OK)
+        return status;
+    const char *name = row ? ty_column_text(stmt, 0, &ok) : "";
+    if (!ok)
+        return ty_fail(err, TY_NO_MEMORY, "no memory for a tenant");
+    ty_str_copy(out, 64, name);
+    return TY_OK;
+}
+
 ty_status ty_jobs_list(struct ty_reader *reader, const struct ty_job_query *query,
                        ty_job_visitor *visit, void *context, struct ty_error *err)
 {
-    struct ty_job_walk walk = {.visit = visit, .context = context};
+    char tenant_name[64];
+    struct ty_job_walk walk = {.visit = visit, .context = context, .tenant_name = tenant_name};
     if (query->limit == 0)
         return TY_OK;
     ty_status status = ty_reader_begin(reader, err);
     if (status != TY_OK)
         return status;
-    status = walk_query(reader, query, &walk, err);
+    status = read_tenant_name(reader, query->tenant, tenant_name, err);
+    if (status == TY_OK)
+        status = walk_query(reader, query, &walk, err);
     ty_reader_end(reader);
     return status;
 }

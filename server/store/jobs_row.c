@@ -125,6 +125,8 @@ ty_status ty_job_walk_rows(struct ty_conn *conn, struct ty_bind *bind, struct ty
         status = ty_job_decode(bind->stmt, &record, err);
         if (status != TY_OK)
             break;
+        if (walk->tenant_name)
+            record.tenant_name = walk->tenant_name;
         walk->visited++;
         walk->stopped = !walk->visit(walk->context, &record);
         if (!walk->stopped)

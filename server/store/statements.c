@@ -12,8 +12,9 @@
 
 /* In the order of enum job_column (jobs_row.c); the replica list comes last and is added by each
  * statement. */
-#define JOB_COLUMNS                                                                                \
-    "j.row, j.tenant, t.name, j.id, j.name, j.object_name, j.namespace, j.state, j.cause,"         \
+#define JOB_COLUMNS(tenant_name)                                                                   \
+    "j.row, j.tenant, " tenant_name                                                                \
+    ", j.id, j.name, j.object_name, j.namespace, j.state, j.cause,"                                \
     " j.run_active, j.cancel_requested, j.suspend_requested, j.sequence, j.revision, j.attempt,"   \
     " j.restarts, j.attempt_restarts, j.replicas, j.gpus, j.epochs, j.priority, j.max_retries, "   \
     "j.timeout_seconds,"                                                                           \
@@ -21,10 +22,14 @@
     " j.retry_at, j.observed_at, j.exit_code, j.exit_signal, j.exit_replica, j.executor,"          \
     " j.origin_id, j.origin_kind, j.image, j.message, j.labels, j.description, j.warnings"
 #define JOB_WHOLE                                                                                  \
-    "SELECT " JOB_COLUMNS ", coalesce(r.list, '[]') FROM jobs j CROSS JOIN tenants t"              \
-    " ON t.row = j.tenant LEFT JOIN job_replicas r ON r.job = j.row "
+    "SELECT " JOB_COLUMNS(                                                                         \
+        "t.name") ", coalesce(r.list, '[]') FROM jobs j CROSS JOIN tenants t"                      \
+                  " ON t.row = j.tenant LEFT JOIN job_replicas r ON r.job = j.row "
 #define JOB_SHORT                                                                                  \
-    "SELECT " JOB_COLUMNS ", '[]' FROM jobs j CROSS JOIN tenants t ON t.row = j.tenant "
+    "SELECT " JOB_COLUMNS("t.name") ", '[]' FROM jobs j CROSS JOIN tenants t ON t.row = j.tenant "
+
+/* Of one tenant whose name is known: a look-up less for each row. */
+#define JOB_PAGE "SELECT " JOB_COLUMNS("NULL") ", '[]' FROM jobs j "
 
 /* In the order of enum volume_column (volumes.c). */
 #define VOLUME_COLUMNS                                                                             \
@@ -52,6 +57,7 @@ static const char *const texts[TY_SQL_COUNT] = {
         "INSERT INTO tenant_counters (tenant, jobs, queued, live, last_event)"
         " VALUES (?1, 0, 0, 0, 0)",
     [TY_SQL_TENANT_GET] = "SELECT " TENANT_COLUMNS " FROM tenants WHERE name = ?1",
+    [TY_SQL_TENANT_NAME] = "SELECT name FROM tenants WHERE row = ?1",
     [TY_SQL_TENANT_LIST] =
         "SELECT " TENANT_COLUMNS " FROM tenants WHERE row > ?1 ORDER BY row LIMIT ?2",
     [TY_SQL_TENANT_SAVE] =
@@ -151,12 +157,12 @@ static const char *const texts[TY_SQL_COUNT] = {
     /* --- jobs: reading --- */
     [TY_SQL_JOB_GET] = JOB_WHOLE "WHERE j.id = ?1 AND j.tenant = ?2",
     [TY_SQL_JOB_GET_ANY] = JOB_WHOLE "WHERE j.id = ?1",
-    [TY_SQL_JOB_GET_ROW] = JOB_SHORT "WHERE j.row = ?1",
+    [TY_SQL_JOB_GET_ROW] = JOB_PAGE "WHERE j.row = ?1",
     [TY_SQL_JOB_SPEC_GET] = "SELECT spec FROM job_specs WHERE job = ?1",
     [TY_SQL_JOB_LIST_DOWN] =
-        JOB_SHORT "WHERE j.tenant = ?1 AND j.row < ?2 AND j.row >= ?3 ORDER BY j.row DESC LIMIT ?4",
+        JOB_PAGE "WHERE j.tenant = ?1 AND j.row < ?2 AND j.row >= ?3 ORDER BY j.row DESC LIMIT ?4",
     [TY_SQL_JOB_LIST_UP] =
-        JOB_SHORT "WHERE j.tenant = ?1 AND j.row < ?2 AND j.row >= ?3 ORDER BY j.row LIMIT ?4",
+        JOB_PAGE "WHERE j.tenant = ?1 AND j.row < ?2 AND j.row >= ?3 ORDER BY j.row LIMIT ?4",
     [TY_SQL_JOB_SEEK_STATE_DOWN] = "SELECT row FROM jobs WHERE tenant = ?1 AND state = ?3"
                                    " AND row <= ?2 ORDER BY row DESC LIMIT 1",
     [TY_SQL_JOB_SEEK_STATE_UP] = "SELECT row FROM jobs WHERE tenant = ?1 AND state = ?3"

@@ -84,6 +84,7 @@ static bool note_row(void *context, const struct ty_job_record *record)
 {
     struct page *page = context;
     assert_true(page->count < PAGE_MAX);
+    assert_string_equal(record->tenant_name, "default");
     page->rows[page->count++] = record->row;
     return true;
 }
