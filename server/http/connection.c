@@ -57,7 +57,7 @@ static void update_phase(struct ty_connection *connection)
 
 static void write_remote(struct ty_connection *connection)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t len = sizeof address;
     const void *bytes = NULL;
 

@@ -131,11 +131,14 @@ static void add_challenge(struct ty_request *request, const struct ty_error *err
 static struct ty_response *judge_caller(struct ty_request *request)
 {
     const struct ty_http_hooks *hooks = &request->server->options.hooks;
+    const struct ty_route *route = request->match.route;
     struct ty_error err = {0};
     struct ty_response *response;
     ty_status status;
 
-    if (!hooks->authenticate || (request->match.route->flags & TY_ROUTE_PUBLIC))
+    if (!route) /* judge_route lets none pass without */
+        return ty_response_problem("internal_error", NULL, NULL);
+    if (!hooks->authenticate || (route->flags & TY_ROUTE_PUBLIC))
         return NULL;
     status = hooks->authenticate(hooks->context, request, &err);
     if (!status)

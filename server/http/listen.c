@@ -60,14 +60,16 @@ static ty_status bind_to(const struct addrinfo *address, const char *text, int *
 
 static unsigned port_of(int fd)
 {
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {0};
     socklen_t len = sizeof address;
 
-    if (getsockname(fd, (struct sockaddr *)&address, &len) != 0)
+    if (getsockname(fd, &address.any, &len) != 0)
         return 0;
-    if (address.ss_family == AF_INET)
-        return ntohs(((struct sockaddr_in *)&address)->sin_port);
-    return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
 }
 
 ty_status ty_listen(const char *text, int *fd_out, unsigned *port_out, struct ty_error *err)
@@ -80,7 +82,7 @@ ty_status ty_listen(const char *text, int *fd_out, unsigned *port_out, struct ty
     const char *port;
     int64_t number;
     ty_status status;
-    int fd;
+    int fd = -1;
 
     if (!split(text, host, &port) || ty_str_to_int(port, 0, 65535, &number))
         return ty_fail(err, TY_INVALID, "%s is not HOST:PORT", text);

@@ -297,8 +297,8 @@ bool ty_http_server_drain(struct ty_http_server *server, unsigned seconds)
     return await_connections(server, seconds);
 }
 
-/* Stopping the library while a connection is suspended is forbidden: wait for handlers to answer and
- * streams to break off. None begins any more: `aborting` is set, and who counts himself in
+/* Stopping the library while a connection is suspended is forbidden: wait for handlers to answer
+ * and streams to break off. None begins any more: `aborting` is set, and who counts himself in
  * `handling` looks at it afterwards. */
 static void await_suspended(struct ty_http_server *server)
 {

@@ -1,5 +1,5 @@
-/* The floor of every HTTP figure: libmicrohttpd alone, its thread pool and epoll, one fixed body of 700 bytes and the
- * fewest header fields. Prints its port and serves until it is killed. */
+/* The floor of every HTTP figure: libmicrohttpd alone, its thread pool and epoll, one fixed body of
+ * 700 bytes and the fewest header fields. Prints its port and serves until it is killed. */
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
