@@ -86,21 +86,18 @@ void jobs_update(void *context, struct ty_request *request)
 
 /* --- DELETE --- */
 
-static void answer_pending(struct ty_request *request, const char *job_id)
+/* The job that goes away once it has stopped; it may have gone already. */
+static void answer_pending(struct ty_api *api, struct ty_request *request, const char *job_id)
 {
-    char path[API_JOB_PATH];
-    struct ty_buf body;
-    struct ty_json_writer writer;
-    ty_buf_init(&body, 1024);
-    ty_json_writer_init(&writer, &body);
-    ty_json_object(&writer);
-    ty_json_put_string(&writer, "id", job_id);
-    ty_json_put_string(&writer, "state", ty_job_state_name(TY_JOB_CANCELLING));
-    ty_json_end(&writer);
-    api_job_path(job_id, path);
-    struct ty_response *response = ty_response_buf(202, "application/json", &body);
-    ty_response_location(response, path);
-    ty_request_answer(request, response);
+    struct ty_job_body *body = NULL;
+    struct ty_error err;
+    ty_status status = api_load_body(api, api_reader(api, request), api_caller(request)->tenant,
+                                     job_id, &body, &err);
+    ty_job_body_unref(body);
+    if (status == TY_NOT_FOUND)
+        api_answer_empty(request, 204);
+    else
+        api_answer_job(api, request, 202, job_id);
 }
 
 static ty_status delete_job(struct ty_api *api, struct ty_request *request, bool *pending_out,
@@ -132,7 +129,7 @@ void jobs_delete(void *context, struct ty_request *request)
     if (status != TY_OK)
         api_answer_error(request, &err);
     else if (pending)
-        answer_pending(request, ty_request_variable(request, "job_id"));
+        answer_pending(api, request, ty_request_variable(request, "job_id"));
     else
         api_answer_empty(request, 204);
 }
