@@ -18,6 +18,8 @@ def find_probe() -> pathlib.Path:
     named = os.environ.get("TRAINYARD_HTTP_PROBE")
     if named:
         return pathlib.Path(named)
+    if "TRAINYARD_BIN" in os.environ:
+        return pathlib.Path(os.environ["TRAINYARD_BIN"]) / "http_probe"
     built = sorted(ROOT.glob("build/*/bin/http_probe"), key=lambda path: path.stat().st_mtime)
     if not built:
         pytest.skip("http_probe is not built")
