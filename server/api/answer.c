@@ -74,6 +74,15 @@ static void add_link(struct ty_request *request, struct ty_response *response, c
         ty_response_header(response, "Link", link.data);
 }
 
+void api_begin_page(struct ty_json_writer *writer, struct ty_buf *body)
+{
+    ty_buf_init(body, ANSWER_MAX);
+    ty_json_writer_init(writer, body);
+    ty_json_object(writer);
+    ty_json_key(writer, "items");
+    ty_json_array(writer);
+}
+
 void api_answer_page(struct ty_api *api, struct ty_request *request, struct ty_json_writer *writer,
                      const char *query, const struct ty_cursor *next)
 {

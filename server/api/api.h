@@ -85,6 +85,9 @@ void api_to_pool(struct ty_api *api, struct ty_request *request, ty_handler *sec
 ty_status api_cursor(const struct ty_api *api, struct ty_request *request, const char *query,
                      struct ty_cursor *cursor_out, struct ty_error *err) TY_MUST_CHECK;
 
+/* Start a page in `body`, which is made empty: the object and its items array are open. */
+void api_begin_page(struct ty_json_writer *writer, struct ty_buf *body);
+
 /* Close the items array, add next_cursor (null when `next` is NULL), close the object, answer 200
  * with Link. */
 void api_answer_page(struct ty_api *api, struct ty_request *request, struct ty_json_writer *writer,

@@ -101,14 +101,6 @@ static bool write_transition(void *context, const struct ty_transition *transiti
     return true;
 }
 
-static void begin_items(struct ty_json_writer *writer, struct ty_buf *body)
-{
-    ty_json_writer_init(writer, body);
-    ty_json_object(writer);
-    ty_json_key(writer, "items");
-    ty_json_array(writer);
-}
-
 void jobs_transitions(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
@@ -118,8 +110,7 @@ void jobs_transitions(void *context, struct ty_request *request)
     struct history history = {.limit = api_limit(request)};
     char identity[TY_ID_TEXT + 16];
     ty_auto_buf body;
-    ty_buf_init(&body, ANSWER_MAX);
-    begin_items(&history.writer, &body);
+    api_begin_page(&history.writer, &body);
     snprintf(identity, sizeof identity, "transitions|%s", ty_request_variable(request, "job_id"));
     if (api_find_job(api, request, &record, &err) != TY_OK ||
         api_cursor(api, request, identity, &cursor, &err) != TY_OK ||
@@ -204,8 +195,7 @@ void jobs_replicas(void *context, struct ty_request *request)
     ty_auto_json observed = NULL;
     char identity[TY_ID_TEXT + 16];
     ty_auto_buf body;
-    ty_buf_init(&body, ANSWER_MAX);
-    begin_items(&writer, &body);
+    api_begin_page(&writer, &body);
     snprintf(identity, sizeof identity, "replicas|%s", ty_request_variable(request, "job_id"));
     if (api_find_job(api, request, &record, &err) != TY_OK ||
         api_cursor(api, request, identity, &cursor, &err) != TY_OK ||

@@ -78,16 +78,29 @@ static void write_artifact(struct ty_api *api, struct ty_json_writer *writer,
     ty_json_end(writer);
 }
 
-static void begin_page(struct ty_json_writer *writer, struct ty_buf *body)
-{
-    ty_buf_init(body, ANSWER_MAX);
-    ty_json_writer_init(writer, body);
-    ty_json_object(writer);
-}
+/* What both lists of files begin with: the folder, where the page starts in it, how long it may be.
+ */
+struct files_page {
+    struct folder folder;
+    char identity[TY_ID_TEXT + 16];
+    struct ty_cursor cursor;
+    struct ty_file_query query;
+};
 
-static void identity_of(const char *list, struct ty_request *request, char *out, size_t size)
+static ty_status begin_files(struct ty_api *api, struct ty_request *request, const char *list,
+                             choose_folder *choose, struct files_page *page, struct ty_error *err)
 {
-    snprintf(out, size, "%s|%s", list, ty_request_variable(request, "job_id"));
+    snprintf(page->identity, sizeof page->identity, "%s|%s", list,
+             ty_request_variable(request, "job_id"));
+    if (open_folder(api, request, choose, &page->folder, err) != TY_OK ||
+        api_cursor(api, request, page->identity, &page->cursor, err) != TY_OK)
+        return err->status;
+    page->query = (struct ty_file_query){
+        .after = page->cursor.text[0] != '\0' ? page->cursor.text : NULL,
+        .limit = api_limit(request),
+        .files_only = true,
+    };
+    return TY_OK;
 }
 
 /* The cursor of a list of files is the last path of the page before. */
@@ -104,35 +117,24 @@ static const struct ty_cursor *cursor_after(const struct ty_file_list *list, str
 void jobs_artifacts(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
-    struct folder folder = {.fd = -1};
-    struct ty_cursor cursor;
+    struct files_page page = {.folder.fd = -1};
     struct ty_cursor next;
     struct ty_error err;
-    char identity[TY_ID_TEXT + 16];
     ty_auto_file_list list = {0};
-    identity_of("artifacts", request, identity, sizeof identity);
-    ty_status status = open_folder(api, request, ty_job_spec_output, &folder, &err);
-    ty_auto_fd fd = folder.fd;
-    if (status == TY_OK)
-        status = api_cursor(api, request, identity, &cursor, &err);
-    if (status == TY_OK && fd >= 0) {
-        struct ty_file_query query = {.after = cursor.text[0] != '\0' ? cursor.text : NULL,
-                                      .limit = api_limit(request),
-                                      .files_only = true};
-        status = ty_files_list(fd, &query, &list, &err);
-    }
+    ty_status status = begin_files(api, request, "artifacts", ty_job_spec_output, &page, &err);
+    ty_auto_fd fd = page.folder.fd;
+    if (status == TY_OK && fd >= 0)
+        status = ty_files_list(fd, &page.query, &list, &err);
     if (status != TY_OK) {
         api_answer_error(request, &err);
         return;
     }
     ty_auto_buf body;
     struct ty_json_writer writer;
-    begin_page(&writer, &body);
-    ty_json_key(&writer, "items");
-    ty_json_array(&writer);
+    api_begin_page(&writer, &body);
     for (size_t i = 0; i < list.count; i++)
-        write_artifact(api, &writer, &folder, &list.items[i]);
-    api_answer_page(api, request, &writer, identity, cursor_after(&list, &next));
+        write_artifact(api, &writer, &page.folder, &list.items[i]);
+    api_answer_page(api, request, &writer, page.identity, cursor_after(&list, &next));
 }
 
 /* --- checkpoints --- */
@@ -208,37 +210,32 @@ static void write_latest(struct ty_json_writer *writer, const char *latest)
 void jobs_checkpoints(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
-    struct folder folder = {.fd = -1};
-    struct ty_cursor cursor;
+    struct files_page page = {.folder.fd = -1};
     struct ty_cursor next;
     struct ty_error err;
-    char identity[TY_ID_TEXT + 16];
     ty_auto_checkpoint_list list = {0};
-    identity_of("checkpoints", request, identity, sizeof identity);
-    ty_status status = open_folder(api, request, ty_job_spec_checkpoints, &folder, &err);
-    ty_auto_fd fd = folder.fd;
-    if (status == TY_OK)
-        status = api_cursor(api, request, identity, &cursor, &err);
-    if (status == TY_OK && fd >= 0) {
-        struct ty_file_query query = {.after = cursor.text[0] != '\0' ? cursor.text : NULL,
-                                      .limit = api_limit(request)};
-        status = ty_checkpoints_list(fd, &query, &list, &err);
-    }
+    ty_status status =
+        begin_files(api, request, "checkpoints", ty_job_spec_checkpoints, &page, &err);
+    ty_auto_fd fd = page.folder.fd;
+    if (status == TY_OK && fd >= 0)
+        status = ty_checkpoints_list(fd, &page.query, &list, &err);
     if (status != TY_OK) {
         api_answer_error(request, &err);
         return;
     }
-    struct checkpoints all = {.folder = &folder, .list = &list};
-    all.reachable = checkpoint_prefix(api, request, &folder, all.prefix, sizeof all.prefix);
+    struct checkpoints all = {.folder = &page.folder, .list = &list};
+    all.reachable = checkpoint_prefix(api, request, &page.folder, all.prefix, sizeof all.prefix);
     ty_auto_buf body;
     struct ty_json_writer writer;
-    begin_page(&writer, &body);
+    ty_buf_init(&body, ANSWER_MAX);
+    ty_json_writer_init(&writer, &body);
+    ty_json_object(&writer);
     write_latest(&writer, list.latest);
     ty_json_key(&writer, "items");
     ty_json_array(&writer);
     for (size_t i = 0; i < list.files.count; i++)
         write_checkpoint(&writer, &all, &list.files.items[i]);
-    api_answer_page(api, request, &writer, identity, cursor_after(&list.files, &next));
+    api_answer_page(api, request, &writer, page.identity, cursor_after(&list.files, &next));
 }
 
 /* --- one file --- */

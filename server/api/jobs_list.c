@@ -119,13 +119,9 @@ void jobs_list(void *context, struct ty_request *request)
     struct ty_error err;
     ty_auto_buf body;
     ty_auto_buf identity;
-    ty_buf_init(&body, ANSWER_MAX);
     ty_buf_init(&identity, 4096);
     struct page page = {.api = api, .limit = api_limit(request)};
-    ty_json_writer_init(&page.writer, &body);
-    ty_json_object(&page.writer);
-    ty_json_key(&page.writer, "items");
-    ty_json_array(&page.writer);
+    api_begin_page(&page.writer, &body);
     if (list(api, request, &identity, &page, &err) != TY_OK) {
         api_answer_error(request, &err);
         return;

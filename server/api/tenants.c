@@ -141,11 +141,7 @@ void tenants_list(void *context, struct ty_request *request)
     struct ty_cursor cursor;
     struct ty_error err;
     ty_auto_buf body;
-    ty_buf_init(&body, ANSWER_MAX);
-    ty_json_writer_init(&page.writer, &body);
-    ty_json_object(&page.writer);
-    ty_json_key(&page.writer, "items");
-    ty_json_array(&page.writer);
+    api_begin_page(&page.writer, &body);
     if (api_cursor(api, request, "tenants", &cursor, &err) != TY_OK ||
         ty_tenants_list(page.reader, cursor.row, page.limit + 1, visit_tenant, &page, &err) !=
             TY_OK) {

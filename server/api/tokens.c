@@ -161,11 +161,7 @@ void tokens_list(void *context, struct ty_request *request)
     struct ty_cursor cursor;
     struct ty_error err;
     ty_auto_buf body;
-    ty_buf_init(&body, ANSWER_MAX);
-    ty_json_writer_init(&page.writer, &body);
-    ty_json_object(&page.writer);
-    ty_json_key(&page.writer, "items");
-    ty_json_array(&page.writer);
+    api_begin_page(&page.writer, &body);
     /* Revoked ones are skipped, so more rows than `limit` may have to be walked. */
     if (api_cursor(api, request, "tokens", &cursor, &err) != TY_OK ||
         ty_tokens_list(api_reader(api, request), api_caller(request)->tenant, cursor.row,
