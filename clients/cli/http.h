@@ -59,6 +59,9 @@ int http_stream(const struct cli *cli, const struct http_request *request, http_
 /* Whether another try may help: no answer, one that broke off, or one of the passing statuses. */
 bool http_is_passing(long status);
 
+/* The passing statuses alone: 408, 429, 502, 503, 504. */
+bool http_is_busy(long status);
+
 /* What an error status means for the exit code. */
 int http_exit_code(long status);
 

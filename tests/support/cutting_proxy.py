@@ -10,6 +10,9 @@ import threading
 from collections.abc import Iterator
 
 
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
 class Seen:
     """One request as it passed."""
 
@@ -36,10 +39,10 @@ class CuttingProxy:
         self.seen: list[Seen] = []
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
         self.thread = threading.Thread(target=self.accept, daemon=True)
 
-    def __enter__(self) -> "CuttingProxy":
+    def __enter__(self) -> CuttingProxy:
         self.thread.start()
         return self
 
@@ -78,9 +81,7 @@ class CuttingProxy:
             rest += read_exactly(client, int(seen.headers.get("content-length", "0")) - len(rest))
             busy, cut = self.decide(seen)
             if busy:
-                client.sendall(
-                    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-                )
+                client.sendall(BUSY)
                 return
             host, port = self.upstream.rsplit(":", 1)
             with socket.create_connection((host, int(port))) as server:
