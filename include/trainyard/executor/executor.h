@@ -1,5 +1,6 @@
-/* What an executor does for the engine: make a run exist, tell what happens to it, make it stop. Two stand behind this
- * table, on this machine and on Kubernetes; a client cannot tell them apart. */
+/* What an executor does for the engine: make a run exist, tell what happens to it, make it stop.
+ * Two stand behind this table, on this machine and on Kubernetes; a client cannot tell them apart.
+ */
 #ifndef TRAINYARD_EXECUTOR_EXECUTOR_H
 #define TRAINYARD_EXECUTOR_EXECUTOR_H
 
@@ -47,9 +48,10 @@ struct ty_replica {
     int64_t finished_at;
 };
 
-/* Told from the executor's own thread, in order for one run, at least once each. The receiver copies and returns at
- * once. `replicas` is the whole list as it stands with this observation. */
-typedef void ty_executor_observer(void *context, const char *job_id, const struct ty_observation *seen,
+/* Told from the executor's own thread, in order for one run, at least once each. The receiver
+ * copies and returns at once. `replicas` is the whole list as it stands with this observation. */
+typedef void ty_executor_observer(void *context, const char *job_id,
+                                  const struct ty_observation *seen,
                                   const struct ty_replica *replicas, size_t replica_count);
 
 /* What the executor can hold at once; -1 = unknown or unlimited. */
@@ -67,38 +69,48 @@ struct ty_executor_ops {
     ty_status (*start)(struct ty_executor *executor, ty_executor_observer *observer, void *context,
                        struct ty_error *err);
 
-    /* Make the run exist. Repeating it for the same attempt adopts what is there. It may return before anything runs.
-     *   TY_REFUSED     the objects can never run here (spec_rejected): the job fails with err's code as its cause
-     *   TY_UNAVAILABLE try again later */
-    ty_status (*apply)(struct ty_executor *executor, const struct ty_run *run, struct ty_error *err);
+    /* Make the run exist. Repeating it for the same attempt adopts what is there. It may return
+     * before anything runs. TY_REFUSED     the objects can never run here (spec_rejected): the job
+     * fails with err's code as its cause TY_UNAVAILABLE try again later */
+    ty_status (*apply)(struct ty_executor *executor, const struct ty_run *run,
+                       struct ty_error *err);
 
-    /* Ask the run to end: TERM, the grace period, then KILL for the whole tree. Repeating is harmless. The answer is an
-     * observation: STOPPED, a result that came first, or GONE when there is no such run. */
-    ty_status (*stop)(struct ty_executor *executor, const struct ty_run_ref *run, struct ty_error *err);
+    /* Ask the run to end: TERM, the grace period, then KILL for the whole tree. Repeating is
+     * harmless. The answer is an observation: STOPPED, a result that came first, or GONE when there
+     * is no such run. */
+    ty_status (*stop)(struct ty_executor *executor, const struct ty_run_ref *run,
+                      struct ty_error *err);
 
-    /* Forget a run that is over and remove what it left (claims of the user stay). Repeating is harmless. */
-    ty_status (*remove)(struct ty_executor *executor, const struct ty_run_ref *run, struct ty_error *err);
+    /* Forget a run that is over and remove what it left (claims of the user stay). Repeating is
+     * harmless. */
+    ty_status (*remove)(struct ty_executor *executor, const struct ty_run_ref *run,
+                        struct ty_error *err);
 
-    /* Say by an observation how a run stands: GONE when there is no such run. Asked once for each run that the gateway
-     * finds in its records when it starts, because nobody else would tell of one that vanished meanwhile. NULL when
-     * `start` tells of those by itself. TY_UNAVAILABLE: asked again later. */
-    ty_status (*check)(struct ty_executor *executor, const struct ty_run_ref *run, struct ty_error *err);
+    /* Say by an observation how a run stands: GONE when there is no such run. Asked once for each
+     * run that the gateway finds in its records when it starts, because nobody else would tell of
+     * one that vanished meanwhile. NULL when `start` tells of those by itself. TY_UNAVAILABLE:
+     * asked again later. */
+    ty_status (*check)(struct ty_executor *executor, const struct ty_run_ref *run,
+                       struct ty_error *err);
 
     struct ty_capacity (*capacity)(struct ty_executor *executor);
 
-    /* A descriptor of the root of a claim, for reading files beneath it. TY_NOT_FOUND, TY_UNSUPPORTED. */
-    ty_status (*open_claim)(struct ty_executor *executor, const char *namespace, const char *claim, int *fd_out,
-                            struct ty_error *err);
+    /* A descriptor of the root of a claim, for reading files beneath it. TY_NOT_FOUND,
+     * TY_UNSUPPORTED. */
+    ty_status (*open_claim)(struct ty_executor *executor, const char *namespace, const char *claim,
+                            int *fd_out, struct ty_error *err);
 
-    /* Claims: make one (TY_CONFLICT when it exists), remove one, measure it (used bytes, TY_NOT_FOUND). */
-    ty_status (*create_claim)(struct ty_executor *executor, const char *namespace, const char *claim,
-                              struct ty_error *err);
-    ty_status (*remove_claim)(struct ty_executor *executor, const char *namespace, const char *claim,
-                              struct ty_error *err);
-    ty_status (*measure_claim)(struct ty_executor *executor, const char *namespace, const char *claim,
-                               int64_t *used_bytes_out, struct ty_error *err);
+    /* Claims: make one (TY_CONFLICT when it exists), remove one, measure it (used bytes,
+     * TY_NOT_FOUND). */
+    ty_status (*create_claim)(struct ty_executor *executor, const char *namespace,
+                              const char *claim, struct ty_error *err);
+    ty_status (*remove_claim)(struct ty_executor *executor, const char *namespace,
+                              const char *claim, struct ty_error *err);
+    ty_status (*measure_claim)(struct ty_executor *executor, const char *namespace,
+                               const char *claim, int64_t *used_bytes_out, struct ty_error *err);
 
-    /* What a user should know about this executor, for GET /v1/executors and the jobs' warnings: an object with at least
+    /* What a user should know about this executor, for GET /v1/executors and the jobs' warnings: an
+     * object with at least
      * {"name", "ready", "warnings": [{"code", "message"}]} as a new reference. */
     ty_status (*describe)(struct ty_executor *executor, json_t **object_out, struct ty_error *err);
 
