@@ -483,8 +483,8 @@ def test_artifacts_and_checkpoints_are_listed(gateway, finished):
     table = out(gateway, "artifacts", finished)
     assert re.search(r"^model\.pth +2\.9 MiB ", table, re.M)
     assert out(gateway, "artifacts", finished, "-o", "name").split("\n") == ["empty", "model.pth", "sub/a b%.txt"]
-    job = shell_job(gateway, "cd /output; mkdir -p checkpoints; echo 1 > checkpoints/e1.pt; sleep 0.05; echo 22 > checkpoints/e2.pt",
-                    "--checkpoints", ":checkpoints")  # fmt: skip
+    script = "cd /output; mkdir -p checkpoints; echo 1 > checkpoints/e1.pt; sleep 0.05; echo 22 > checkpoints/e2.pt"
+    job = shell_job(gateway, script, "--checkpoints", ":checkpoints")
     assert gateway.wait(job)["state"] == "succeeded", gateway.logs(job)
     assert out(gateway, "checkpoints", job, "-o", "name").split() == ["e1.pt", "e2.pt"]
     assert run(gateway, "download", job, "--latest-checkpoint", "--to", "-").stdout == "22\n"

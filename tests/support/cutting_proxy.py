@@ -9,7 +9,6 @@ import struct
 import threading
 from collections.abc import Iterator
 
-
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
