@@ -57,6 +57,7 @@ char *ty_buf_reserve(struct ty_buf *buf, size_t len)
     }
     if (buf->len + len + 1 > buf->capacity && !grow(buf, buf->len + len))
         return NULL;
+    buf->data[buf->len] = '\0';
     return buf->data + buf->len;
 }
 

@@ -120,6 +120,7 @@ static void reserved_room_is_written_in_place(void **state)
     ty_buf_adds(&buf, "ab");
     room = ty_buf_reserve(&buf, 8);
     assert_non_null(room);
+    assert_string_equal(buf.data, "ab"); /* ended, although nothing was put there yet */
     memcpy(room, "cde", 3);
     ty_buf_grew(&buf, 3);
     assert_string_equal(buf.data, "abcde");

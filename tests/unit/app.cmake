@@ -1,0 +1,1 @@
+ty_unit_test(app/test_config.c ty_config)
