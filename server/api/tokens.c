@@ -2,6 +2,7 @@
  */
 #include "api/access.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
 
 #include <errno.h>
@@ -448,11 +449,14 @@ ty_status ty_api_first_token(struct ty_api *api, bool *made_out, struct ty_error
                   .created_at = api_now(api)}
     };
     ty_status status = make_secret(api, 'a', secret, insert.digest, insert.token.hint, err);
+    ty_failpoint("start.before_token_file");
     if (status == TY_OK)
         status = write_token_file(api, secret, err);
+    ty_failpoint("start.after_token_file");
     ty_wipe(secret, sizeof secret);
     if (status != TY_OK || ty_store_write_wait(api->options.store, &insert.write, err) != TY_OK)
         return err->status;
+    ty_failpoint("start.after_token");
     if (ty_access_table_reload(api->access, api->readers[0], api_now(api), err) != TY_OK)
         return err->status;
     *made_out = true;

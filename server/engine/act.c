@@ -3,6 +3,7 @@
  */
 #include "state.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/str.h"
 
 #include <inttypes.h>
@@ -50,6 +51,7 @@ static ty_status apply_act(struct ty_writer *writer, struct ty_write *write, str
     if (result == TY_STEP_FORBIDDEN)
         return forbidden(&record, err);
     act->changed = result == TY_STEP_CHANGED || result == TY_STEP_TOUCHED;
+    ty_failpoint("act.before_save");
     if (act->changed)
         status = ty_jobs_save_step(writer, &record, result, &next, NULL, err);
     if (status == TY_OK)
@@ -62,6 +64,7 @@ static void act_done(struct ty_write *write, ty_status status, const struct ty_e
     struct act *act = (struct act *)write;
     struct commit_letter *letter = act->letter;
     (void)err;
+    ty_failpoint("act.after_commit");
     if (status != TY_OK || !act->changed)
         return;
     act->letter = NULL;
@@ -136,9 +139,12 @@ static ty_status remove_later(struct ty_engine *engine, const struct job_facts *
     struct letter *wish = calloc(1, sizeof(*wish));
     if (!wish)
         return ty_fail(err, TY_NO_MEMORY, "no memory to remove a job");
+    ty_failpoint("wish.before_note");
     ty_status status = wish_note(engine, facts->id, err);
+    ty_failpoint("wish.after_note");
     if (status == TY_OK) {
         status = cancel_first(engine, facts, if_revision, err);
+        ty_failpoint("wish.after_cancel");
         if (status != TY_OK)
             wish_forget(engine, facts->id);
     }

@@ -7,6 +7,7 @@
  * answer (asked again). */
 #include "state.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/str.h"
 
 enum { STOP_AGAIN_MS = 30000 };
@@ -103,7 +104,9 @@ static void plan_stop(struct ty_engine *engine, struct live_job *job)
 {
     struct ty_error err = {0};
     struct ty_run_ref ref = ref_of(job);
+    ty_failpoint("stop.before");
     ty_status status = engine->options.executor->ops->stop(engine->options.executor, &ref, &err);
+    ty_failpoint("stop.after");
     if (status != TY_OK) {
         call_failed(engine, job, "stop", &err);
         return;
@@ -119,8 +122,10 @@ static void plan_stop(struct ty_engine *engine, struct live_job *job)
 static void plan_clean(struct ty_engine *engine, struct live_job *job)
 {
     struct ty_error err = {0};
+    ty_failpoint("clean.before");
     if (!job->remove_wanted) {
         live_remove(engine, job);
+        ty_failpoint("clean.after");
         return;
     }
     if (job->removing)

@@ -3,6 +3,7 @@
  * same objects. */
 #include "state.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/json.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/logs/files.h"
@@ -132,6 +133,7 @@ ty_status launch_job(struct ty_engine *engine, struct live_job *job, struct ty_e
                                     .tenant = job->facts.tenant_name,
                                     .resume_from = resume.len > 0 ? resume.data : NULL};
     auto_manifest manifest = {0};
+    ty_failpoint("launch.before_render");
     status = render_job(engine, &input, &manifest, err);
     if (status != TY_OK)
         return status;
@@ -142,5 +144,8 @@ ty_status launch_job(struct ty_engine *engine, struct live_job *job, struct ty_e
                          .spec = spec,
                          .manifest = &manifest};
     struct ty_executor *executor = engine->options.executor;
-    return executor->ops->apply(executor, &run, err);
+    ty_failpoint("launch.before_apply");
+    status = executor->ops->apply(executor, &run, err);
+    ty_failpoint("launch.after_apply");
+    return status;
 }

@@ -4,6 +4,7 @@
  * the pause after a round. */
 #include "state.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/store/tenants.h"
 
@@ -177,7 +178,9 @@ static bool start_job(struct ty_engine *engine, struct live_job *job)
     line_leave(engine, job);
     job->admitting = true;
     live_settle(engine, job);
+    ty_failpoint("admit.before_write");
     observe_flush(engine, job);
+    ty_failpoint("admit.after_write");
     return true;
 }
 

@@ -5,6 +5,7 @@
  * brings them up again. */
 #include "state.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/json.h"
 #include "trainyard/base/str.h"
 
@@ -61,9 +62,11 @@ static ty_status apply_observations(struct ty_writer *writer, struct ty_write *w
     if (status != TY_OK)
         return status;
     self->found = true;
+    ty_failpoint("observe.before_save");
     for (const struct seen *seen = self->seen; seen && status == TY_OK;
          seen = (const struct seen *)seen->letter.next)
         status = apply_seen(writer, &record, seen, self, err);
+    ty_failpoint("observe.after_save");
     job_facts_take(&self->facts, &record);
     return status;
 }
@@ -74,6 +77,7 @@ static void observations_done(struct ty_write *write, ty_status status, const st
     struct ty_engine *engine = self->engine;
     (void)err;
     self->status = status;
+    ty_failpoint("observe.after_commit");
     if (status == TY_OK && self->changed)
         ty_hub_changed(engine->options.hub, self->letter.id, self->facts.revision,
                        ty_job_terminal(self->facts.status.state), false);
@@ -341,5 +345,6 @@ void observe_from_executor(void *context, const char *job_id,
     }
     seen->observation = *observation;
     seen->replicas = write_replicas(replicas, replica_count);
+    ty_failpoint("observe.before_post");
     inbox_post_seen(&engine->inbox, seen);
 }

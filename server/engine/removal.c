@@ -4,6 +4,7 @@
  * row is there. */
 #include "state.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/str.h"
 
 #include <stdlib.h>
@@ -43,7 +44,10 @@ static ty_status apply_removal(struct ty_writer *writer, struct ty_write *write,
         return ty_fail(err, TY_PRECONDITION, "the job has changed since");
     if (record.status.run_active)
         return ty_fail_code(err, TY_CONFLICT, "job_active", "the job's run has not ended yet");
-    return ty_jobs_delete(writer, removal->facts.tenant, id, err);
+    ty_failpoint("removal.before_delete");
+    status = ty_jobs_delete(writer, removal->facts.tenant, id, err);
+    ty_failpoint("removal.after_delete");
+    return status;
 }
 
 static void removal_done(struct ty_write *write, ty_status status, const struct ty_error *err)
@@ -79,10 +83,13 @@ static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts
     removal->facts = *facts;
 
     ty_status status = claims_read(engine, facts, &removal->claims, err);
+    ty_failpoint("removal.before_run");
     if (status == TY_OK && facts->status.attempt > 0)
         status = executor->ops->remove(executor, &ref, err);
+    ty_failpoint("removal.before_set_aside");
     if (status == TY_OK || status == TY_NOT_FOUND)
         status = trash_set_aside(engine, facts->id, err);
+    ty_failpoint("removal.after_set_aside");
     if (status != TY_OK) {
         removal_destroy(removal);
         return status;
@@ -94,14 +101,18 @@ static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts
 static void forget_files(struct ty_engine *engine, const char *id)
 {
     trash_empty(engine, id);
+    ty_failpoint("removal.after_logs");
     wish_forget(engine, id);
+    ty_failpoint("removal.after_wish");
 }
 
 /* The row is gone, or it is not: files follow it. */
 static void settle_files(struct ty_engine *engine, const struct removal *removal)
 {
+    ty_failpoint("removal.before_claims");
     if (removal->status == TY_OK)
         claims_remove(engine, &removal->facts, &removal->claims);
+    ty_failpoint("removal.after_claims");
     if (removal->status == TY_OK || removal->status == TY_NOT_FOUND)
         forget_files(engine, removal->letter.id);
     else

@@ -2,6 +2,7 @@
  * leaves after COMMIT. */
 #include "state.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/str.h"
 #include "trainyard/store/idempotency.h"
 
@@ -51,9 +52,12 @@ static ty_status insert_job(struct ty_writer *writer, struct ty_submit *submit,
         if (found != TY_NOT_FOUND)
             return found;
     }
+    ty_failpoint("submit.before_insert");
     ty_status status = ty_jobs_insert(writer, &submit->insert, &submit->quota, err);
+    ty_failpoint("submit.before_key");
     if (status == TY_OK && submit->idempotency_key)
         status = insert_key(writer, submit, now, err);
+    ty_failpoint("submit.after_key");
     return status;
 }
 
@@ -89,7 +93,9 @@ static void finish(struct ty_submit *submit, ty_status status, const struct ty_e
     } else {
         free(letter);
     }
+    ty_failpoint("submit.before_answer");
     submit->answered(submit, status, err);
+    ty_failpoint("submit.after_answer");
 }
 
 static ty_status apply_submit(struct ty_writer *writer, struct ty_write *write,
@@ -115,6 +121,7 @@ ty_status ty_engine_submit(struct ty_engine *engine, struct ty_submit *submit, s
         return status;
     submit->write = (struct ty_write){.apply = apply_submit, .done = submit_done};
     atomic_fetch_add(&engine->writes_in_flight, 1);
+    ty_failpoint("submit.before_hand_over");
     status = ty_store_write(engine->options.store, &submit->write, err);
     if (status == TY_OK)
         return TY_OK;

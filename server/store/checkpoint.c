@@ -5,6 +5,8 @@
  * without end could keep the log growing: at LARGE_FRAMES one RESTART waits a moment for them. */
 #include "inside.h"
 
+#include "trainyard/base/failpoint.h"
+
 #include <errno.h>
 
 enum { BUSY_FRAMES = 1000, IDLE_FRAMES = 256, LARGE_FRAMES = 16000, READERS_WAIT_MS = 250 };
@@ -34,7 +36,9 @@ static int run(struct ty_store *store, int mode, struct ty_error *err)
     if (mode != SQLITE_CHECKPOINT_PASSIVE)
         sqlite3_busy_timeout(conn->db, READERS_WAIT_MS);
     errno = 0;
+    ty_failpoint("store.before_checkpoint");
     int rc = sqlite3_wal_checkpoint_v2(conn->db, NULL, mode, &in_log, &copied);
+    ty_failpoint("store.after_checkpoint");
     if (mode != SQLITE_CHECKPOINT_PASSIVE)
         sqlite3_busy_timeout(conn->db, 5000);
     if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)

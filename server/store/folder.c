@@ -1,6 +1,7 @@
 /* What stands in the data folder beside the database: the lock that keeps a second process out, and
  * the key. */
 #include "inside.h"
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/random.h"
 #include "trainyard/base/scope.h"
@@ -50,7 +51,9 @@ static ty_status load_key(int folder_fd, unsigned char key[TY_STORE_KEY], struct
         unsigned char fresh[TY_STORE_KEY];
         const struct ty_random *random = ty_random_system();
         random->fill(random->context, fresh, sizeof(fresh));
+        ty_failpoint("store.before_key");
         status = ty_file_write(folder_fd, key_name, fresh, sizeof(fresh), 0600, err);
+        ty_failpoint("store.after_key");
         if (status == TY_OK)
             memcpy(key, fresh, sizeof(fresh));
         ty_wipe(fresh, sizeof(fresh));

@@ -1,6 +1,7 @@
 #include "migrate.h"
 
 #include "trainyard/base/buf.h"
+#include "trainyard/base/failpoint.h"
 
 /* A database without tables is a new one; anything else must carry our application_id. */
 static ty_status check_ours(struct ty_conn *conn, int64_t *version_out, struct ty_error *err)
@@ -60,7 +61,9 @@ ty_status ty_migrate(struct ty_conn *conn, const struct ty_migration *migrations
     for (size_t i = 0; i < count && status == TY_OK; i++) {
         if (migrations[i].version <= version)
             continue;
+        ty_failpoint("store.before_migration");
         status = apply(conn, &migrations[i], err);
+        ty_failpoint("store.after_migration");
         if (status != TY_OK)
             (void)ty_wrap(err, "migration %d", migrations[i].version);
     }

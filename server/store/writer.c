@@ -7,6 +7,8 @@
  * before his commit is durable. */
 #include "inside.h"
 
+#include "trainyard/base/failpoint.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -67,6 +69,7 @@ static fate apply_one(struct ty_writer *writer, struct ty_write *write, struct t
     outcome->err.code[0] = outcome->err.text[0] = '\0';
     outcome->status = write->apply(writer, write, &outcome->err);
     outcome->err.status = outcome->status;
+    ty_failpoint("store.after_apply");
     bool keep = outcome->status == TY_OK;
     if (!keep)
         writer->memory = before;
@@ -146,6 +149,7 @@ static fate try_group(struct ty_store *store, size_t count, bool guarded)
     struct ty_writer_memory before = writer->memory;
     struct ty_error err = {0};
     writer->guarded = guarded;
+    ty_failpoint("store.before_begin");
     if (ty_conn_run(&writer->conn, TY_SQL_BEGIN_WRITE, "start a transaction", &err) != TY_OK) {
         judge(store, &err);
         fail_group(store, 0, count, &err);
@@ -177,6 +181,7 @@ static void commit_group(struct ty_store *store, size_t count)
         after = try_group(store, count, true);
     if (after != GOES_ON)
         return;
+    ty_failpoint("store.before_commit");
     if (ty_conn_run(&writer->conn, TY_SQL_COMMIT, "commit", &err) == TY_OK)
         return;
     roll_back(writer);
@@ -206,6 +211,7 @@ static void run_group(struct ty_store *store, size_t count)
 {
     double start = seconds_now();
     commit_group(store, count);
+    ty_failpoint("store.after_commit");
     note_commit(store, count, seconds_now() - start);
     for (size_t i = 0; i < count; i++) {
         struct ty_write *write = store->items[i];
@@ -213,6 +219,7 @@ static void run_group(struct ty_store *store, size_t count)
         /* `done` may free the write: nothing of it is touched afterwards. */
         if (write->done)
             write->done(write, outcome->status, outcome->status == TY_OK ? NULL : &outcome->err);
+        ty_failpoint("store.between_done");
     }
     ty_checkpoint_busy(store);
 }

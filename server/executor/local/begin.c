@@ -1,6 +1,7 @@
 /* Taking up a run: beginning it when nothing is lacking, following it when it has begun before. */
 #include "executor/local/tracked.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
 
@@ -13,7 +14,9 @@ enum { SPAWN_DONE = 0, SPAWN_LOCKED = 3, SPAWN_BAD_PLAN = 4, SPAWN_USED = 5 };
 
 static void begin(struct local *local, struct tracked *run)
 {
+    ty_failpoint("local.before_spawn");
     int code = ty_local_spawn(local, run->object);
+    ty_failpoint("local.after_spawn");
     switch (code) {
     case SPAWN_DONE:
     case SPAWN_LOCKED:

@@ -1,6 +1,7 @@
 /* A claim is the folder volumes/<namespace>/<claim>; whoever makes the folder makes the claim. */
 #include "executor/local/inside.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
@@ -62,9 +63,11 @@ ty_status ty_local_create_claim(struct ty_executor *executor, const char *namesp
     ty_status status = open_namespace(local, namespace, true, &folder, err);
     if (status != TY_OK)
         return status;
+    ty_failpoint("claim.before_make");
     if (mkdirat(folder, claim, 0700) != 0)
         return errno == EEXIST ? ty_fail(err, TY_CONFLICT, "claim %s exists", claim)
                                : ty_fail_errno(err, errno, "make claim %s", claim);
+    ty_failpoint("claim.after_make");
     const struct local_command poke = {.kind = COMMAND_POKE};
     struct ty_error ignored;
     ty_status sent = ty_local_send(local, &poke, &ignored);
@@ -82,7 +85,12 @@ ty_status ty_local_remove_claim(struct ty_executor *executor, const char *namesp
         status = open_namespace(local, namespace, false, &folder, err);
     if (status == TY_OK && !ty_local_has_claim(local, namespace, claim))
         status = ty_fail(err, TY_NOT_FOUND, "no claim %s", claim);
-    return status == TY_OK ? ty_tree_remove(folder, claim, err) : status;
+    if (status != TY_OK)
+        return status;
+    ty_failpoint("claim.before_remove");
+    status = ty_tree_remove(folder, claim, err);
+    ty_failpoint("claim.after_remove");
+    return status;
 }
 
 /* Sum of the blocks in use; files that vanish meanwhile do not count. */

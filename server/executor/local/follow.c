@@ -9,6 +9,7 @@
  * nobody can know how far it came. */
 #include "executor/local/tracked.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
@@ -88,7 +89,9 @@ static void on_remove(struct local *local, const struct local_command *command)
         ty_log(local->log, TY_LOG_WARNING, "remove_refused", "run %s is still alive", run->object);
         return;
     }
+    ty_failpoint("local.before_remove");
     remove_folder(local, run->object);
+    ty_failpoint("local.after_remove");
     ty_tracked_forget(local, run);
 }
 

@@ -2,6 +2,7 @@
  * command to the thread. */
 #include "executor/local/inside.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
@@ -115,6 +116,7 @@ static ty_status write_run(struct local *local, const struct ty_run *run, json_t
     if (status != TY_OK)
         return status;
     status = make_claims(&local->base, run, err);
+    ty_failpoint("local.after_claims");
     if (status == TY_OK)
         status = ty_run_folder_write(local, run->object_name, &made, err);
     if (status == TY_OK)

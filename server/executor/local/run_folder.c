@@ -5,6 +5,7 @@
 #include "executor/local/inside.h"
 
 #include "trainyard/base/digest.h"
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/random.h"
 #include "trainyard/base/scope.h"
@@ -127,6 +128,7 @@ static ty_status fill_folder(int folder_fd, const struct ty_made_plan *made, str
     const char *path;
     json_t *file;
     ty_status status = write_plan(folder_fd, made->plan, false, err);
+    ty_failpoint("local.after_plan");
     json_object_foreach(made->folders, path, file)
     {
         if (status == TY_OK)
@@ -161,10 +163,13 @@ ty_status ty_run_folder_write(struct local *local, const char *object,
     snprintf(name, sizeof name, HALF_MADE "%s-%016llx", object, (unsigned long long)random);
     ty_auto_fd folder = -1;
     ty_status status = ty_folder_open(local->runs_fd, name, true, &folder, err);
+    ty_failpoint("local.after_folder");
     if (status == TY_OK)
         status = fill_folder(folder, made, err);
+    ty_failpoint("local.before_rename");
     if (status == TY_OK)
         status = publish(local, name, object, err);
+    ty_failpoint("local.after_rename");
     if (status != TY_OK) {
         struct ty_error ignored;
         ty_status removed = ty_tree_remove(local->runs_fd, name, &ignored);

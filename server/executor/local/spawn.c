@@ -2,6 +2,7 @@
 
 #include "executor/supervisor/process.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
 
@@ -19,13 +20,29 @@
 
 enum { SWEEPS = 50, SWEEP_PAUSE_US = 20 * 1000, GONE_WAIT_MS = 5000, ENVIRON_BYTES = 256 * 1024 };
 
+/* A test's choice reaches the supervisor too: "NAME=value" in `out`, or NULL for none. */
+static char *name_failpoint(char *out, size_t size)
+{
+#ifdef TRAINYARD_FAILPOINTS
+    const char *value = getenv(TY_FAILPOINT_ENV);
+    if (value) {
+        snprintf(out, size, TY_FAILPOINT_ENV "=%s", value);
+        return out;
+    }
+#endif
+    (void)out;
+    (void)size;
+    return NULL;
+}
+
 int ty_local_spawn(const struct local *local, const char *object)
 {
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s/runs/%s", local->data_folder, object);
     char *argv[] = {local->supervisor_path, folder, NULL};
     char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    char *envp[] = {path, NULL};
+    char failpoint[128];
+    char *envp[] = {path, name_failpoint(failpoint, sizeof failpoint), NULL};
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;

@@ -11,6 +11,7 @@
 #include "executor/supervisor/run.h"
 
 #include "trainyard/base/clock.h"
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/scope.h"
 
 #include <errno.h>
@@ -94,6 +95,7 @@ static int prepare(const char *folder, struct started *out)
     int lock_fd = open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock_fd < 0 || flock(lock_fd, LOCK_EX | LOCK_NB) != 0)
         return say(LOCKED, "another supervisor has this run");
+    ty_failpoint("supervisor.after_lock");
     if (ty_plan_read(AT_FDCWD, "plan.json", &out->plan, &why) != TY_OK)
         return say(BAD_PLAN, why.text);
     struct stat before;
@@ -128,6 +130,7 @@ static int supervise(const struct started *started)
     const struct ty_clock *clock = ty_clock_system();
     struct ty_error why;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ty_failpoint("supervisor.before_first_fact");
     ty_status status =
         ty_facts_supervisor(started->status_fd, started->plan, ty_now_us(clock), &why);
     const struct ty_run_options options = {.plan = started->plan,

@@ -11,6 +11,7 @@
 #include "executor/supervisor/network.h"
 #include "executor/supervisor/replica.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
@@ -83,6 +84,7 @@ static ty_status write_state(struct run *run)
     run->torn = status != TY_OK;
     if (status != TY_OK)
         dprintf(STDERR_FILENO, "%s\n", why.text);
+    ty_failpoint("supervisor.after_fact");
     run->op.changed = false;
     run->durable = false;
     return status;
@@ -128,6 +130,7 @@ static ty_status start(struct run *run, size_t place, struct ty_error *err)
                                            .scratch_path = run->scratch_path,
                                            .init_fd = run->options->init_fd};
     ty_status status = ty_process_start(&setup, &live->process, err);
+    ty_failpoint("supervisor.after_spawn");
     if (status == TY_OK)
         status = watch(run, live->process.socket_fd, FROM_INIT, place, err);
     if (status == TY_OK)
@@ -181,6 +184,7 @@ static void note_started(struct run *run, size_t place, pid_t init_pid)
     if (ty_facts_process(run->options->status_fd, live->plan->name, init_pid, now(run).us, &why) !=
         TY_OK)
         dprintf(STDERR_FILENO, "%s\n", why.text);
+    ty_failpoint("supervisor.after_process_fact");
     ty_live_started(live, now(run).us);
     ty_op_started(&run->op, &run->pods[place], now(run));
     tell_state(run);
@@ -228,6 +232,7 @@ static void hear_process(struct run *run, size_t place)
     if (waitpid(live->process.pid, &wait_status, WNOHANG) != live->process.pid)
         return;
     hear_init(run, place);
+    ty_failpoint("supervisor.after_exit");
     struct ty_op_exit ended;
     ty_live_ended(live, wait_status, run->options->clock, &ended);
     ty_op_exited(&run->op, &run->pods[place], &ended, now(run));
@@ -419,13 +424,17 @@ static ty_status prepare(struct run *run, struct ty_error *err)
 static void supervise(struct run *run)
 {
     ty_op_begin(&run->op, &run->options->plan->rules, run->pods, run->count, now(run));
+    ty_failpoint("supervisor.before_first");
     carry_out(run);
     tell_state(run);
     while (!ty_op_over(&run->op))
         turn(run);
+    ty_failpoint("supervisor.before_seal");
     for (size_t i = 0; i < run->count; i++)
         ty_live_close(&run->live[i], true);
+    ty_failpoint("supervisor.before_result");
     write_result(run);
+    ty_failpoint("supervisor.after_result");
 }
 
 static void release(struct run *run)
