@@ -18,10 +18,17 @@ export TRAINYARD_DATA=$data
 unset TRAINYARD_ADDRESS TRAINYARD_TOKEN TRAINYARD_TOKEN_FILE TRAINYARD_TENANT # the gateway of this folder, no other
 bin=$top/build/release/bin
 
+# Whether the process runs. Not `kill -0`: where PID 1 does not reap, as in some containers, a dead one stays as a zombie.
+alive() {
+    local state
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) && [ -n "$state" ] && [ "$state" != Z ]
+}
+
 # The pid of the gateway that this script started, if it still runs.
 own_pid() {
     local pid
-    pid=$(cat "$data/trainyardd.pid" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = trainyardd ] && echo "$pid"
+    pid=$(cat "$data/trainyardd.pid" 2>/dev/null) && alive "$pid" &&
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = trainyardd ] && echo "$pid"
 }
 
 running() {
@@ -39,7 +46,7 @@ stop() {
         return
     fi
     kill "$pid"
-    while [ -d "/proc/$pid" ]; do
+    while alive "$pid"; do
         sleep 0.1
     done
     echo "stopped; jobs that run go on, and data stays in $data"
@@ -78,7 +85,7 @@ else
         >>"$data/trainyardd.log" 2>&1 </dev/null &
     echo $! >"$data/trainyardd.pid"
     until running; do
-        kill -0 "$(cat "$data/trainyardd.pid")" 2>/dev/null || { tail -n 20 "$data/trainyardd.log"; exit 1; }
+        alive "$(cat "$data/trainyardd.pid")" || { tail -n 20 "$data/trainyardd.log"; exit 1; }
         sleep 0.1
     done
     echo "started at http://$(cat "$data/address")"
