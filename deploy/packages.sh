@@ -6,6 +6,7 @@ build_packages=(build-essential cmake ninja-build pkg-config python3 python3-yam
 run_packages=(bubblewrap python3 python3-torch python3-numpy ca-certificates)
 test_packages=(libcmocka-dev python3-pytest python3-requests python3-jsonschema ccache git curl)
 gate_packages=(clang clang-format clang-tidy libclang-rt-14-dev cppcheck shellcheck python3-venv)
+bench_packages=(wrk curl)
 
 # Print those of the given packages that are not installed.
 missing_packages() {
