@@ -219,7 +219,7 @@ static struct MHD_Response *make_stream(struct draft *draft)
     ty_stream_bind(stream, draft->request->server, draft->request->connection);
     draft->request->reply_stream = true;
     if (draft->request->is_head) /* the library would end a chunked body that HEAD does not have */
-        MHD_set_response_options(reply, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+        MHD_set_response_options(reply, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
     return reply;
 }
 

@@ -159,6 +159,9 @@ const struct ty_problem_kind ty_problem_table[] = {
      "A token never belongs into a URL; send it in the Authorization header, and replace this "
      "one."                                                                                                                            },
     {"token_revoked",             409, "Token revoked",                 "A revoked token cannot be rotated; make a new one."           },
+    {"token_shown_once",          409, "Token was shown once",
+     "An earlier request with this key made the token's text, which is stored nowhere; rotate the "
+     "token."                                                                                                                          },
     {"too_large",                 413, "Too large",                     "Something in the request exceeds a stated limit."             },
     {"too_many_connections",      503, "Too many connections",
      "The connection limit is reached; try again after Retry-After seconds."                                                           },

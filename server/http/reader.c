@@ -114,7 +114,7 @@ static void emit_number(struct pass *pass, uint64_t value)
 static void emit_head(struct ty_reader *reader, struct pass *pass, const struct ty_head *head)
 {
     emit_text(pass, head->method == TY_METHOD_HEAD ? "HEAD / HTTP/1." : "G / HTTP/1.");
-    emit_text(pass, head->http10 ? "0\r\n" : "1\r\n");
+    emit_text(pass, head->http10 ? "0\r\n" : "1\r\nHost:h\r\n");
     if (head->chunked) {
         emit_text(pass, "Transfer-Encoding:chunked\r\n");
     } else if (head->content_length) {

@@ -6,7 +6,7 @@
  * dispatcher, and hands the library a normal form that says no more than how the body is framed and
  * whether the connection lives on:
  *
- *     G / HTTP/1.1 CRLF [Content-Length:N CRLF | Transfer-Encoding:chunked CRLF]
+ *     G / HTTP/1.1 CRLF Host:h CRLF [Content-Length:N CRLF | Transfer-Encoding:chunked CRLF]
  * [Expect:100-continue CRLF] [Connection:close CRLF] CRLF
  *
  * Bodies pass unchanged, but for chunk extensions and trailers, which are dropped. What breaks a

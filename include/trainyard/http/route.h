@@ -17,9 +17,9 @@ typedef void ty_handler(void *context, struct ty_request *request);
 
 struct ty_route {
     ty_method method;
-    const char
-        *path; /* "/v1/jobs/{job_id}/artifacts/{path...}": a segment is a literal ("jobs:batch") or
-                  a variable; only the last may take the rest of the path */
+    /* "/v1/jobs/{job_id}/artifacts/{path...}": a segment is a literal ("jobs:batch") or a variable;
+     * only the last may take the rest of the path. */
+    const char *path;
     uint64_t scopes;   /* for the `authenticate` callback: bits that the caller must hold */
     size_t body_limit; /* bytes after decoding; 0: a body is refused */
     unsigned flags;
@@ -43,9 +43,8 @@ enum { TY_ROUTE_VARIABLES = 8 };
 struct ty_route_match {
     const struct ty_route *route; /* NULL unless TY_OK */
     const char *allow;            /* of the path that matched: "GET, HEAD, OPTIONS"; NULL on 404 */
-    const char *names[TY_ROUTE_VARIABLES]; /* variables of the route, in order */
-    unsigned char
-        first_segment[TY_ROUTE_VARIABLES]; /* where each starts in the request's segments */
+    const char *names[TY_ROUTE_VARIABLES];           /* variables of the route, in order */
+    unsigned char first_segment[TY_ROUTE_VARIABLES]; /* where each starts in the segments */
     size_t variable_count;
     bool has_rest; /* the last variable takes all segments from its first */
 };

@@ -51,10 +51,13 @@ struct ty_http_hooks {
 
     /* Who asks, and may they use this route (ty_request_route(request)->scopes)? Called before the
      * body is read, on the HTTP thread: memory only. On success it may call
-     * ty_request_set_principal. Errors become the answer: TY_UNAUTHENTICATED  401 with a challenge;
-     * code "invalid_token" says that a credential was sent and is bad TY_FORBIDDEN        403; with
-     * code "insufficient_scope", `scope_text` of the route goes into the challenge TY_LIMITED 429;
-     * TY_UNAVAILABLE 503; TY_INVALID 400 (two credentials) NULL: every route is open (tests). */
+     * ty_request_set_principal. NULL: every route is open (tests). Errors become the answer:
+     *   TY_UNAUTHENTICATED  401 with a challenge; code "invalid_token" says that a credential was
+     *                       sent and is bad
+     *   TY_FORBIDDEN        403; with code "insufficient_scope" the challenge names `scope_text`
+     *   TY_INVALID          400 (two credentials)
+     *   TY_LIMITED          429
+     *   TY_UNAVAILABLE      503 */
     ty_status (*authenticate)(void *context, struct ty_request *request, struct ty_error *err);
 
     /* The space-separated scope names of a row, for the challenge of a 403; NULL for none. Writes
@@ -92,9 +95,12 @@ struct ty_http_options {
 };
 
 /* Bind every address and compile the routes; nothing is accepted yet. The lists in `options` must
- * outlive the server. TY_INVALID      a listen text or a route cannot be read TY_UNAVAILABLE  an
- * address cannot be bound TY_NO_MEMORY    also when RLIMIT_NOFILE is below the connection limit and
- * cannot be raised */
+ * outlive the server. When the system allows fewer open files than the connection limit needs
+ * (RLIMIT_NOFILE is raised as far as it goes), the limit is lowered and the log says so.
+ * On failure *server_out is untouched:
+ *   TY_INVALID      a listen text or a route cannot be read
+ *   TY_UNAVAILABLE  an address cannot be bound
+ *   TY_NO_MEMORY */
 ty_status ty_http_server_create(const struct ty_http_options *options,
                                 struct ty_http_server **server_out,
                                 struct ty_error *err) TY_MUST_CHECK;
@@ -125,9 +131,8 @@ struct ty_http_stats {
     unsigned connections; /* open now */
     unsigned in_flight;   /* requests not yet answered */
     unsigned streams;     /* open now */
-    unsigned
-        stuck_ms; /* how long the HTTP thread that is longest inside one handler has been there */
-    size_t body_memory; /* request bodies being read */
+    unsigned stuck_ms;    /* the longest time an HTTP thread has been inside its present handler */
+    size_t body_memory;   /* request bodies being read */
 };
 void ty_http_server_stats(struct ty_http_server *server, struct ty_http_stats *stats_out);
 

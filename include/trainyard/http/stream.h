@@ -6,10 +6,11 @@
  * lone one acts at once, a storm is coalesced to one pass every few milliseconds over all streams
  * that were woken, so waking 1,000 streams in a loop is cheap.
  *
- * A client that left is noticed by writing only: a stream that stays silent gets `heartbeat`
- * written for it every 15 seconds, so that a dead viewer is released after two of these at most.
- * Bounding what waits for a slow reader (1 MiB, then `event: overflow` and the end) is the
- * producer's. */
+ * A client that hangs up while its stream sleeps is noticed within a second or two, and one that
+ * vanished without a word by writing: a stream that stays silent gets `heartbeat` written for it
+ * every 15 seconds, which also keeps proxies from closing it. A client that only closes its sending
+ * side is taken to have left. Bounding what waits for a slow reader (1 MiB, then `event: overflow`
+ * and the end) is the producer's. */
 #ifndef TRAINYARD_HTTP_STREAM_H
 #define TRAINYARD_HTTP_STREAM_H
 
@@ -23,8 +24,7 @@ struct ty_stream;
 enum {
     TY_STREAM_NOTHING = 0, /* nothing now; ty_stream_wake will come */
     TY_STREAM_END = -1,    /* a clean end */
-    TY_STREAM_ERROR =
-        -2 /* the connection is broken off, so that nobody takes the body for complete */
+    TY_STREAM_ERROR = -2   /* the connection is broken off: nobody takes the body for complete */
 };
 
 struct ty_stream_ops {

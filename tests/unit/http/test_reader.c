@@ -36,27 +36,27 @@ static void messages_come_out_in_normal_form_however_they_are_cut(void **state)
         const char *in;
         const char *out;
     } cases[] = {
-        {"GET /a HTTP/1.1\r\n" HOST "\r\n",                                                        "G / HTTP/1.1\r\n\r\n"                    },
-        {"HEAD /a HTTP/1.1\r\n" HOST "Accept: x\r\n\r\n",                                          "HEAD / HTTP/1.1\r\n\r\n"                 },
-        {"\r\nGET /a HTTP/1.1\r\n" HOST "\r\n",                                                    "G / HTTP/1.1\r\n\r\n"                    },
+        {"GET /a HTTP/1.1\r\n" HOST "\r\n",                                                        "G / HTTP/1.1\r\nHost:h\r\n\r\n"          },
+        {"HEAD /a HTTP/1.1\r\n" HOST "Accept: x\r\n\r\n",                                          "HEAD / HTTP/1.1\r\nHost:h\r\n\r\n"       },
+        {"\r\nGET /a HTTP/1.1\r\n" HOST "\r\n",                                                    "G / HTTP/1.1\r\nHost:h\r\n\r\n"          },
         {"GET /a HTTP/1.0\r\n\r\n",                                                                "G / HTTP/1.0\r\nConnection:close\r\n\r\n"},
         {"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
          "G / HTTP/1.0\r\nConnection:keep-alive\r\n\r\n"                                                                                     },
         {"GET /a HTTP/1.1\r\n" HOST "Connection: x, close\r\n\r\nGET /b HTTP/1.1\r\n" HOST "\r\n",
-         "G / HTTP/1.1\r\nConnection:close\r\n\r\n"                                                                                          },
+         "G / HTTP/1.1\r\nHost:h\r\nConnection:close\r\n\r\n"                                                                                },
         {"POST /a HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello",
-         "G / HTTP/1.1\r\nContent-Length:5\r\n\r\nhello"                                                                                     },
+         "G / HTTP/1.1\r\nHost:h\r\nContent-Length:5\r\n\r\nhello"                                                                           },
         {"POST /a HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\nGET /b HTTP/1.1\r\n" HOST "\r\n",
-         "G / HTTP/1.1\r\n\r\nG / HTTP/1.1\r\n\r\n"                                                                                          },
+         "G / HTTP/1.1\r\nHost:h\r\n\r\nG / HTTP/1.1\r\nHost:h\r\n\r\n"                                                                      },
         {"POST /a HTTP/1.1\r\n" HOST "Content-Length: 2\r\nExpect: 100-Continue\r\n\r\n{}",
-         "G / HTTP/1.1\r\nContent-Length:2\r\nExpect:100-continue\r\n\r\n{}"                                                                 },
+         "G / HTTP/1.1\r\nHost:h\r\nContent-Length:2\r\nExpect:100-continue\r\n\r\n{}"                                                       },
         {"POST /a HTTP/1.1\r\n" HOST
          "Transfer-Encoding: Chunked\r\n\r\n3;x=\"y\"\r\nabc\r\n0;z\r\nT: u\r\nV:\r\n\r\nGET /b "
          "HTTP/1.1\r\n" HOST "\r\n",
-         "G / HTTP/1.1\r\nTransfer-Encoding:chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nG / "
-         "HTTP/1.1\r\n\r\n"                                                                                                                  },
+         "G / HTTP/1.1\r\nHost:h\r\nTransfer-Encoding:chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nG / "
+         "HTTP/1.1\r\nHost:h\r\n\r\n"                                                                                                        },
         {"GET /a HTTP/1.1\r\n" HOST
-         "Cookie: a=b; c=d\r\nTransfer-Coding: x\r\nContent_Length: 7\r\n\r\n",           "G / HTTP/1.1\r\n\r\n"                    },
+         "Cookie: a=b; c=d\r\nTransfer-Coding: x\r\nContent_Length: 7\r\n\r\n",           "G / HTTP/1.1\r\nHost:h\r\n\r\n"          },
     };
 
     (void)state;
@@ -94,9 +94,9 @@ static void what_breaks_a_rule_stops_the_reader_behind_the_last_good_message(voi
         {"POST /a HTTP/1.1\r\n" HOST "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", "bad_header",
          ""                                                                                                       },
         {"POST /a HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n3\r\nabcd",    "bad_chunk",
-         "G / HTTP/1.1\r\nTransfer-Encoding:chunked\r\n\r\n3\r\nabc"                                              },
+         "G / HTTP/1.1\r\nHost:h\r\nTransfer-Encoding:chunked\r\n\r\n3\r\nabc"                                    },
         {"POST /a HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n3\n",          "bad_chunk",
-         "G / HTTP/1.1\r\nTransfer-Encoding:chunked\r\n\r\n3"                                                     },
+         "G / HTTP/1.1\r\nHost:h\r\nTransfer-Encoding:chunked\r\n\r\n3"                                           },
         {"\r\n\r\nGET /a HTTP/1.1\r\n" HOST "\r\n",                                    "bad_request_line",      ""},
         {"\rGET /a HTTP/1.1\r\n" HOST "\r\n",                                          "bad_request_line",      ""},
     };
@@ -109,8 +109,8 @@ static void what_breaks_a_rule_stops_the_reader_behind_the_last_good_message(voi
             size_t len;
 
             snprintf(bytes, sizeof bytes, "%s%s", after_good ? good : "", cases[i].in);
-            snprintf(expected, sizeof expected, "%s%s", after_good ? "G / HTTP/1.1\r\n\r\n" : "",
-                     cases[i].passed);
+            snprintf(expected, sizeof expected, "%s%s",
+                     after_good ? "G / HTTP/1.1\r\nHost:h\r\n\r\n" : "", cases[i].passed);
             len = strlen(bytes);
             for (size_t step = 1; step <= len; step++) {
                 struct ty_reader reader;
@@ -249,8 +249,9 @@ static void the_last_request_of_a_connection_is_told_to_be(void **state)
     ty_reader_init(&reader, &limits);
     for (int i = 0; i < 6; i++)
         feed(&reader, one, strlen(one), 9, &out);
-    assert_string_equal(out.data, "G / HTTP/1.1\r\n\r\nG / HTTP/1.1\r\n\r\nG / HTTP/1.1\r\n\r\nG / "
-                                  "HTTP/1.1\r\nConnection:close\r\n\r\n");
+    assert_string_equal(out.data, "G / HTTP/1.1\r\nHost:h\r\n\r\nG / HTTP/1.1\r\nHost:h\r\n\r\nG / "
+                                  "HTTP/1.1\r\nHost:h\r\n\r\nG / "
+                                  "HTTP/1.1\r\nHost:h\r\nConnection:close\r\n\r\n");
     assert_int_equal(reader.phase, TY_READ_DONE);
     ty_reader_done(&reader);
 }
