@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 or Ubuntu 24.04 machine to a trained model: build Trainyard, start it, run a distributed PyTorch
-# job (one master, two workers), follow it, fetch its checkpoint. Run it again whenever you like.
+# From a fresh Debian 12 machine to a trained model: build Trainyard, start it, run a distributed PyTorch job (one
+# master, two workers), follow it, fetch its checkpoint. Run it again whenever you like.
 # Usage: deploy/quickstart.sh [--stop]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,10 +18,10 @@ export TRAINYARD_DATA=$data
 unset TRAINYARD_ADDRESS TRAINYARD_TOKEN TRAINYARD_TOKEN_FILE TRAINYARD_TENANT # the gateway of this folder, no other
 bin=$top/build/release/bin
 
-# Whether the process runs. Not `kill -0`: where PID 1 does not reap, as in some containers, a dead one stays as a zombie.
+# Whether the process runs. Not `kill -0`: where PID 1 does not reap, as in some containers, a dead one is a zombie.
 alive() {
     local state
-    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) && [ -n "$state" ] && [ "$state" != Z ]
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) && [ "${state:-Z}" != Z ]
 }
 
 # The pid of the gateway that this script started, if it still runs.
