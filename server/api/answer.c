@@ -28,19 +28,20 @@ static void run_second_half(void *context, size_t worker)
     half->run(half->api, half->request);
 }
 
-void api_to_pool(struct ty_api *api, struct ty_request *request, ty_handler *second_half)
+bool api_to_pool(struct ty_api *api, struct ty_request *request, ty_handler *second_half)
 {
+    struct ty_error err;
     struct second_half *half = ty_request_alloc(request, sizeof *half);
     if (!half) {
         ty_request_answer(request, NULL);
-        return;
+        return false;
     }
     *half = (struct second_half){api, request, second_half};
-    if (ty_pool_submit(api->options.pool, run_second_half, half) != TY_OK) {
-        struct ty_error err;
-        (void)ty_fail_code(&err, TY_UNAVAILABLE, "overloaded", "too many requests are waiting");
-        api_answer_error(request, &err);
-    }
+    if (ty_pool_submit(api->options.pool, run_second_half, half) == TY_OK)
+        return true;
+    (void)ty_fail_code(&err, TY_UNAVAILABLE, "overloaded", "too many requests are waiting");
+    api_answer_error(request, &err);
+    return false;
 }
 
 ty_status api_cursor(const struct ty_api *api, struct ty_request *request, const char *query,

@@ -76,8 +76,9 @@ static inline bool api_flag(const struct ty_request *request, const char *name)
 /* `limit` clamped to 1..LIST_MAX. */
 size_t api_limit(const struct ty_request *request);
 
-/* Run a handler's second half on the pool; answers 503 when the pool's queue is full. */
-void api_to_pool(struct ty_api *api, struct ty_request *request, ty_handler *second_half);
+/* Run a handler's second half on the pool. False: it will not run and the request was answered with
+ * 503, because the pool's queue is full. */
+bool api_to_pool(struct ty_api *api, struct ty_request *request, ty_handler *second_half);
 
 /* --- pages --- */
 /* Read `cursor` of a list whose identity is `query` (filters and sort in one canonical text); zero

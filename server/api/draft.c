@@ -1,5 +1,7 @@
 #include "api/draft.h"
 
+#include "api/keys.h"
+
 enum { SPEC_TEXT_MAX = 8 * 1024 * 1024, RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 32 };
 
 static char *dump(const json_t *value, size_t flags, struct ty_error *err)
@@ -174,32 +176,16 @@ static void fill_record(struct api_draft *draft, const struct api_draft_input *i
     ty_job_begin(spec->suspended, &record->status);
 }
 
-/* The Idempotency-Key as the client means it: quoted or bare is the same key. */
-static void read_key(struct api_draft *draft, const struct api_draft_input *input)
+/* A repeat of the request is known by its key and its body. */
+static ty_status read_key(struct api_draft *draft, const struct api_draft_input *input,
+                          struct ty_error *err)
 {
-    const char *field = ty_request_header(draft->request, "Idempotency-Key");
-    if (!input->use_idempotency_key || !field)
-        return;
-    size_t len = strlen(field);
-    if (len >= 2 && field[0] == '"' && field[len - 1] == '"') {
-        field++;
-        len -= 2;
-    }
-    if (len >= sizeof draft->idempotency_key)
-        len = sizeof draft->idempotency_key - 1;
-    memcpy(draft->idempotency_key, field, len);
-    draft->submit.idempotency_key = draft->idempotency_key;
-    draft->submit.idempotency_route = input->route;
-}
-
-static ty_status fingerprint(struct api_draft *draft, const json_t *body, struct ty_error *err)
-{
-    if (!draft->submit.idempotency_key)
+    if (!input->use_idempotency_key || !api_key_field(draft->request, draft->idempotency_key))
         return TY_OK;
-    ty_auto_free char *canonical = dump(body, JSON_SORT_KEYS, err);
-    if (!canonical)
-        return TY_NO_MEMORY;
-    return ty_sha256(canonical, strlen(canonical), draft->submit.fingerprint);
+    draft->submit.idempotency_key = draft->idempotency_key;
+    ty_str_copy(draft->route, sizeof draft->route, input->route);
+    draft->submit.idempotency_route = draft->route;
+    return api_fingerprint(input->body, draft->submit.fingerprint, err);
 }
 
 ty_status api_draft_rename(struct api_draft *draft, struct ty_error *err)
@@ -227,8 +213,7 @@ static ty_status prepare(struct api_draft *draft, const struct api_draft_input *
     if (input->origin_id)
         ty_str_copy(draft->origin_id, sizeof draft->origin_id, input->origin_id);
     fill_record(draft, input);
-    read_key(draft, input);
-    return fingerprint(draft, input->body, err);
+    return read_key(draft, input, err);
 }
 
 ty_status api_draft_create(struct ty_api *api, struct ty_request *request,

@@ -20,7 +20,8 @@ struct api_draft {
     char id[TY_ID_TEXT];
     char object_name[TY_OBJECT_NAME];
     char origin_id[TY_ID_TEXT];
-    char idempotency_key[256];
+    char idempotency_key[256]; /* API_KEY_TEXT */
+    char route[64];
 };
 
 /* What a draft is made from. `body` is borrowed; `origin_id` NULL unless restarted or cloned
@@ -47,10 +48,10 @@ ty_status api_draft_rename(struct api_draft *draft, struct ty_error *err) TY_MUS
  * wrong. */
 void api_draft_submit(struct api_draft *draft);
 
-/* The job as it was when it had just been accepted: what a repeat of the request is answered with.
- */
-void api_reset_to_first(struct ty_job_record *record, const char *spec_text, size_t spec_len,
-                        char **labels_out);
+/* The job that an earlier request with this draft's key made, as it was when it had just been
+ * accepted, appended to `body` as JSON. On a pool thread. TY_GONE (code "job_deleted"). */
+ty_status api_draft_replay(struct api_draft *draft, struct ty_reader *reader, struct ty_buf *body,
+                           struct ty_error *err) TY_MUST_CHECK;
 
 /* The objects of a spec: for dry runs and /manifest. */
 ty_status api_render(const struct ty_api *api, const struct ty_render_input *input,

@@ -12,15 +12,20 @@ struct batch {
     struct ty_api *api;
     struct ty_request *request;
     size_t count;
-    struct ty_buf *results; /* one JSON object an item */
+    struct ty_buf *results;      /* one JSON object an item */
+    struct api_draft **replayed; /* by item: made by an earlier request with this key, or NULL */
+    struct api_draft *any_replayed;
     _Atomic size_t waiting; /* drafts that are with the engine, and the pool thread itself */
 };
 
 static void destroy_batch(struct batch *batch)
 {
-    for (size_t i = 0; i < batch->count; i++)
+    for (size_t i = 0; i < batch->count; i++) {
         ty_buf_done(&batch->results[i]);
+        api_draft_destroy(batch->replayed[i]);
+    }
     free(batch->results);
+    free(batch->replayed);
     free(batch);
 }
 
@@ -39,14 +44,6 @@ static void answer_batch(struct batch *batch)
     ty_json_end(&writer);
     api_answer_json(batch->request, 200, &body, NULL);
     ty_buf_done(&body);
-}
-
-static void leave(struct batch *batch)
-{
-    if (atomic_fetch_sub(&batch->waiting, 1) > 1)
-        return;
-    answer_batch(batch);
-    destroy_batch(batch);
 }
 
 static void note_problem(struct batch *batch, size_t index, const struct ty_error *err,
@@ -68,24 +65,74 @@ static void note_problem(struct batch *batch, size_t index, const struct ty_erro
     ty_json_end(&writer);
 }
 
-static void note_job(struct batch *batch, const struct api_draft *draft)
+static void note_job(struct batch *batch, size_t index, const struct ty_buf *job)
 {
     struct ty_json_writer writer;
-    struct ty_buf spec = {.data = draft->spec_text, .len = draft->submit.insert.spec_len};
-    ty_json_writer_init(&writer, &batch->results[draft->index]);
+    ty_json_writer_init(&writer, &batch->results[index]);
     ty_json_object(&writer);
     ty_json_put_int(&writer, "status", 201);
     ty_json_key(&writer, "job");
-    api_write_job(&writer, &draft->submit.insert.record, &spec, 0);
+    ty_json_raw(&writer, job->data, job->len);
     ty_json_end(&writer);
+}
+
+static void note_created(struct batch *batch, const struct api_draft *draft)
+{
+    struct ty_json_writer writer;
+    struct ty_buf spec = {.data = draft->spec_text, .len = draft->submit.insert.spec_len};
+    ty_auto_buf job;
+    ty_buf_init(&job, ANSWER_MAX);
+    ty_json_writer_init(&writer, &job);
+    api_write_job(&writer, &draft->submit.insert.record, &spec, 0);
+    note_job(batch, draft->index, &job);
+}
+
+/* Items that an earlier request made are read on the pool, then all is told. */
+static void answer_replays(void *context, struct ty_request *request)
+{
+    struct batch *batch = ((struct api_session *)ty_request_principal(request))->draft->owner;
+    struct ty_reader *reader = api_reader(context, request);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct ty_error err;
+        ty_auto_buf job;
+        ty_buf_init(&job, ANSWER_MAX);
+        if (!batch->replayed[i])
+            continue;
+        if (api_draft_replay(batch->replayed[i], reader, &job, &err) == TY_OK)
+            note_job(batch, i, &job);
+        else
+            note_problem(batch, i, &err, NULL);
+    }
+    ty_request_answer_header(request, "Idempotency-Replayed", "true");
+    answer_batch(batch);
+    destroy_batch(batch);
+}
+
+static void leave(struct batch *batch)
+{
+    if (atomic_fetch_sub(&batch->waiting, 1) > 1)
+        return;
+    if (batch->any_replayed) {
+        ((struct api_session *)ty_request_principal(batch->request))->draft = batch->any_replayed;
+        if (!api_to_pool(batch->api, batch->request, answer_replays))
+            destroy_batch(batch);
+        return;
+    }
+    answer_batch(batch);
+    destroy_batch(batch);
 }
 
 static void item_answered(struct ty_submit *submit, ty_status status, const struct ty_error *err)
 {
     struct api_draft *draft = (struct api_draft *)submit;
     struct batch *batch = draft->owner;
+    if (status == TY_OK && submit->replayed) {
+        batch->replayed[draft->index] = batch->any_replayed = draft;
+        leave(batch);
+        return;
+    }
     if (status == TY_OK)
-        note_job(batch, draft);
+        note_created(batch, draft);
     else
         note_problem(batch, draft->index, err, NULL);
     api_draft_destroy(draft);
@@ -94,7 +141,10 @@ static void item_answered(struct ty_submit *submit, ty_status status, const stru
 
 static struct api_draft *judge_item(struct batch *batch, size_t index, const json_t *item)
 {
-    struct api_draft_input input = {.body = item};
+    /* The key covers the whole call: each item has it under a route of its own. */
+    char route[64];
+    struct api_draft_input input = {.body = item, .route = route, .use_idempotency_key = true};
+    snprintf(route, sizeof route, "POST /v1/jobs:batch#%zu", index);
     struct api_draft *draft = NULL;
     struct ty_faults faults;
     struct ty_error err;
@@ -126,13 +176,19 @@ static struct batch *create_batch(struct ty_api *api, struct ty_request *request
 {
     struct batch *batch = calloc(1, sizeof *batch);
     struct ty_buf *results = calloc(count + 1, sizeof *results);
-    if (!batch || !results) {
+    struct api_draft **replayed = calloc(count + 1, sizeof(struct api_draft *));
+    if (!batch || !results || !replayed) {
         free(batch);
         free(results);
+        free(replayed);
         return NULL;
     }
-    *batch = (struct batch){
-        .api = api, .request = request, .count = count, .results = results, .waiting = 1};
+    *batch = (struct batch){.api = api,
+                            .request = request,
+                            .count = count,
+                            .results = results,
+                            .replayed = replayed,
+                            .waiting = 1};
     for (size_t i = 0; i < count; i++)
         ty_buf_init(&results[i], ANSWER_MAX);
     return batch;

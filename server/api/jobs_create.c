@@ -1,84 +1,95 @@
 /* POST /v1/jobs: judge on a pool thread, hand the job to the store, answer when it is committed. */
 #include "api/draft.h"
 
-/* --- a repeat of a request that made a job already --- */
-
-void api_reset_to_first(struct ty_job_record *record, const char *spec_text, size_t spec_len,
-                        char **labels_out)
+static void answer_created(struct ty_request *request, struct ty_buf *body, const char *job_id,
+                           bool replayed)
 {
-    struct ty_error err;
-    ty_auto_json spec = NULL;
-    if (ty_json_parse(spec_text, spec_len, &spec, &err) != TY_OK)
-        return;
-    const json_t *labels = json_object_get(spec, "labels");
-    *labels_out = labels ? json_dumps(labels, JSON_COMPACT) : strdup("{}");
-    record->labels = *labels_out ? *labels_out : "{}";
-    record->updated_at = record->created_at;
-    record->revision = 1;
-    ty_job_begin(json_is_true(json_object_get(spec, "suspended")), &record->status);
-}
-
-static void answer_created(struct ty_request *request, const struct ty_job_record *record,
-                           const struct ty_buf *spec, bool replayed)
-{
-    struct ty_buf body;
-    struct ty_json_writer writer;
     char path[API_JOB_PATH];
     char etag[API_ETAG];
-    ty_buf_init(&body, ANSWER_MAX);
-    ty_json_writer_init(&writer, &body);
-    api_write_job(&writer, record, spec, 0);
-    api_job_path(record->id, path);
-    api_job_etag(record->revision, 0, etag);
-    struct ty_response *response = ty_response_buf(201, "application/json", &body);
+    api_job_path(job_id, path);
+    api_job_etag(1, 0, etag);
+    struct ty_response *response = ty_response_buf(201, "application/json", body);
     ty_response_location(response, path);
     ty_response_etag(response, etag);
     if (replayed)
         ty_response_header(response, "Idempotency-Replayed", "true");
     ty_request_answer(request, response);
-    ty_buf_done(&body);
+}
+
+/* --- a repeat of a request that made a job already --- */
+
+/* What a job was at first follows from what never changes of it and from its spec. */
+static ty_status reset_to_first(struct ty_job_record *record, const struct ty_buf *spec_text,
+                                char **labels_out, struct ty_error *err)
+{
+    ty_auto_json spec = NULL;
+    if (ty_json_parse(spec_text->data, spec_text->len, &spec, err) != TY_OK)
+        return err->status;
+    const json_t *labels = json_object_get(spec, "labels");
+    *labels_out = labels ? json_dumps(labels, JSON_COMPACT) : strdup("{}");
+    if (!*labels_out)
+        return ty_fail(err, TY_NO_MEMORY, "job");
+    record->labels = *labels_out;
+    record->updated_at = record->created_at;
+    record->revision = 1;
+    ty_job_begin(json_is_true(json_object_get(spec, "suspended")), &record->status);
+    return TY_OK;
 }
 
 struct replay {
-    struct ty_api *api;
-    struct ty_request *request;
-    bool answered;
+    struct ty_reader *reader;
+    struct ty_buf *body;
+    struct ty_error *err;
+    ty_status status;
 };
 
-static bool replay_job(void *context, const struct ty_job_record *stored)
+static ty_status write_first(struct replay *replay, const struct ty_job_record *stored)
 {
-    struct replay *replay = context;
-    struct ty_error err;
     struct ty_job_record record = *stored;
+    struct ty_json_writer writer;
+    ty_auto_free char *labels = NULL;
     ty_auto_buf spec;
     ty_buf_init(&spec, ANSWER_MAX);
-    char *labels = NULL;
-    if (ty_jobs_spec(api_reader(replay->api, replay->request), record.row, &spec, &err) != TY_OK)
-        return false;
-    api_reset_to_first(&record, spec.data, spec.len, &labels);
-    answer_created(replay->request, &record, &spec, true);
-    replay->answered = true;
-    free(labels);
+    if (ty_jobs_spec(replay->reader, record.row, &spec, replay->err) != TY_OK ||
+        reset_to_first(&record, &spec, &labels, replay->err) != TY_OK)
+        return replay->err->status;
+    ty_json_writer_init(&writer, replay->body);
+    api_write_job(&writer, &record, &spec, 0);
+    return ty_buf_check(replay->body, "job", replay->err);
+}
+
+static bool visit_replayed(void *context, const struct ty_job_record *stored)
+{
+    struct replay *replay = context;
+    replay->status = write_first(replay, stored);
     return false;
 }
 
-/* The second half of a replayed request, on the pool: the job as it was when the first answer left.
- */
+ty_status api_draft_replay(struct api_draft *draft, struct ty_reader *reader, struct ty_buf *body,
+                           struct ty_error *err)
+{
+    struct replay replay = {reader, body, err, TY_OK};
+    ty_status status = ty_jobs_get(reader, draft->session.principal.tenant,
+                                   draft->submit.replayed_id, visit_replayed, &replay, err);
+    if (status == TY_NOT_FOUND)
+        return ty_fail_code(err, TY_GONE, "job_deleted",
+                            "the job that this key made has been removed");
+    return status == TY_OK ? replay.status : status;
+}
+
+/* The second half of a replayed request, on the pool. */
 static void answer_replay(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
     struct api_draft *draft = ((struct api_session *)ty_request_principal(request))->draft;
-    struct replay replay = {api, request, false};
     struct ty_error err;
-    ty_status status = ty_jobs_get(api_reader(api, request), draft->session.principal.tenant,
-                                   draft->submit.replayed_id, replay_job, &replay, &err);
+    ty_auto_buf body;
+    ty_buf_init(&body, ANSWER_MAX);
+    if (api_draft_replay(draft, api_reader(api, request), &body, &err) == TY_OK)
+        answer_created(request, &body, draft->submit.replayed_id, true);
+    else
+        api_answer_error(request, &err);
     api_draft_destroy(draft);
-    if (replay.answered)
-        return;
-    if (status == TY_OK || status == TY_NOT_FOUND)
-        (void)ty_fail_code(&err, TY_GONE, "job_deleted",
-                           "the job that this key made has been removed");
-    api_answer_error(request, &err);
 }
 
 /* --- the engine's word, on the writer thread --- */
@@ -94,12 +105,18 @@ static void answered(struct ty_submit *submit, ty_status status, const struct ty
     }
     if (status == TY_OK && submit->replayed) {
         ((struct api_session *)ty_request_principal(draft->request))->draft = draft;
-        api_to_pool(draft->api, draft->request, answer_replay);
+        if (!api_to_pool(draft->api, draft->request, answer_replay))
+            api_draft_destroy(draft);
         return;
     }
     if (status == TY_OK) {
+        struct ty_json_writer writer;
         struct ty_buf spec = {.data = draft->spec_text, .len = submit->insert.spec_len};
-        answer_created(draft->request, &submit->insert.record, &spec, false);
+        ty_auto_buf body;
+        ty_buf_init(&body, ANSWER_MAX);
+        ty_json_writer_init(&writer, &body);
+        api_write_job(&writer, &submit->insert.record, &spec, 0);
+        answer_created(draft->request, &body, draft->id, false);
     } else {
         api_answer_error(draft->request, err);
     }

@@ -1,6 +1,8 @@
 /* /v1/tenants: who shares the gateway; and /v1/whoami. */
 #include "api/access.h"
 
+#include "api/keys.h"
+
 #include <inttypes.h>
 
 enum { TENANT_PATH = 128 };
@@ -187,12 +189,18 @@ struct tenant_write {
     const char *name;
     const json_t *body;
     int64_t now;
+    struct api_key key;
 };
 
 static ty_status apply_insert(struct ty_writer *writer, struct ty_write *write,
                               struct ty_error *err)
 {
     struct tenant_write *insert = (struct tenant_write *)write;
+    /* Tenants belong to no tenant: their keys are kept with the caller's. */
+    ty_status status = api_key_claim(writer, &insert->key, api_caller(insert->request)->tenant,
+                                     insert->name, insert->tenant.created_at, err);
+    if (status != TY_OK || insert->key.replayed)
+        return status;
     return ty_tenants_insert(writer, &insert->tenant, err);
 }
 
@@ -205,6 +213,8 @@ static void finish(struct ty_api *api, struct tenant_write *write, int status)
         api_answer_error(write->request, &err);
         return;
     }
+    if (write->key.replayed)
+        ty_request_answer_header(write->request, "Idempotency-Replayed", "true");
     ty_engine_poke(api->options.engine);
     answer_tenant(api, write->request, write->name, status);
 }
@@ -229,9 +239,13 @@ void tenants_create(void *context, struct ty_request *request)
                   .created_at = api_now(api),
                   .updated_at = api_now(api)}
     };
+    struct ty_error err;
     read_quota(body, &insert.tenant.quota);
     read_defaults(body, &insert.tenant);
-    finish(api, &insert, 201);
+    if (api_key_read(request, "POST /v1/tenants", &insert.key, &err) == TY_OK)
+        finish(api, &insert, 201);
+    else
+        api_answer_error(request, &err);
 }
 
 static ty_status apply_update(struct ty_writer *writer, struct ty_write *write,

@@ -2,6 +2,8 @@
  */
 #include "api/access.h"
 
+#include "api/keys.h"
+
 #include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
 
@@ -180,12 +182,28 @@ struct token_insert {
     struct ty_write write; /* first */
     struct ty_token_record token;
     uint8_t digest[TY_SHA256];
+    struct api_key key;
 };
+
+/* A repeat cannot be answered with the token again: its text is stored nowhere. */
+static ty_status refuse_repeat(const struct api_key *key, struct ty_error *err)
+{
+    return ty_fail_code(err, TY_CONFLICT, "token_shown_once",
+                        "this key made the text of %s already, and it was shown once: rotate it",
+                        key->resource);
+}
 
 static ty_status apply_insert(struct ty_writer *writer, struct ty_write *write,
                               struct ty_error *err)
 {
     struct token_insert *insert = (struct token_insert *)write;
+    const struct ty_token_record *token = &insert->token;
+    ty_status status =
+        api_key_claim(writer, &insert->key, token->tenant, token->id, token->created_at, err);
+    if (status != TY_OK)
+        return status;
+    if (insert->key.replayed)
+        return refuse_repeat(&insert->key, err);
     return ty_tokens_insert(writer, &insert->token, insert->digest, err);
 }
 
@@ -281,7 +299,8 @@ void tokens_create(void *context, struct ty_request *request)
     };
     ty_faults_init(&faults);
     ty_id_make(api->options.random, api_now(api), "tok_", id);
-    if (read_rights(request, body, &insert.token, &faults, &err) != TY_OK ||
+    if (api_key_read(request, "POST /v1/tokens", &insert.key, &err) != TY_OK ||
+        read_rights(request, body, &insert.token, &faults, &err) != TY_OK ||
         make_secret(api, insert.token.kind, secret, insert.digest, insert.token.hint, &err) !=
             TY_OK ||
         ty_store_write_wait(api->options.store, &insert.write, &err) != TY_OK) {
@@ -298,13 +317,21 @@ struct token_rotate {
     struct ty_token_rotation rotation;
     uint8_t digest[TY_SHA256];
     char hint[TY_TOKEN_HINT];
+    struct api_key key;
 };
 
 static ty_status apply_rotate(struct ty_writer *writer, struct ty_write *write,
                               struct ty_error *err)
 {
     struct token_rotate *rotate = (struct token_rotate *)write;
-    return ty_tokens_rotate(writer, &rotate->rotation, err);
+    const struct ty_token_rotation *rotation = &rotate->rotation;
+    ty_status status =
+        api_key_claim(writer, &rotate->key, rotation->tenant, rotation->id, rotation->now, err);
+    if (status != TY_OK)
+        return status;
+    if (rotate->key.replayed)
+        return refuse_repeat(&rotate->key, err);
+    return ty_tokens_rotate(writer, rotation, err);
 }
 
 struct token_look {
@@ -344,6 +371,7 @@ void tokens_rotate(void *context, struct ty_request *request)
     struct ty_error err;
     char secret[TY_TOKEN_TEXT];
     if (find_token(api, request, &look, &err) != TY_OK ||
+        api_key_read(request, ty_request_path(request), &rotate.key, &err) != TY_OK ||
         make_secret(api, look.kind, secret, rotate.digest, rotate.hint, &err) != TY_OK) {
         api_answer_error(request, &err);
         return;

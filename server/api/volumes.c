@@ -1,6 +1,6 @@
 /* /v1/volumes: claims a tenant has made, with their folders or PersistentVolumeClaims behind the
  * executor. */
-#include "api/api.h"
+#include "api/keys.h"
 
 #include "trainyard/store/volumes.h"
 
@@ -184,13 +184,19 @@ void volumes_list(void *context, struct ty_request *request)
 struct volume_insert {
     struct ty_write write; /* first */
     struct ty_volume_record volume;
+    struct api_key key;
 };
 
 static ty_status apply_insert(struct ty_writer *writer, struct ty_write *write,
                               struct ty_error *err)
 {
     struct volume_insert *insert = (struct volume_insert *)write;
-    return ty_volumes_insert(writer, &insert->volume, err);
+    struct ty_volume_record *volume = &insert->volume;
+    ty_status status =
+        api_key_claim(writer, &insert->key, volume->tenant, volume->name, volume->created_at, err);
+    if (status != TY_OK || insert->key.replayed)
+        return status;
+    return ty_volumes_insert(writer, volume, err);
 }
 
 /* A size as text and in whole bytes. */
@@ -247,10 +253,13 @@ void volumes_create(void *context, struct ty_request *request)
         api_answer_faults(request, &err, &faults);
         return;
     }
-    if (create_volume(api, &insert, &err) != TY_OK) {
+    if (api_key_read(request, "POST /v1/volumes", &insert.key, &err) != TY_OK ||
+        create_volume(api, &insert, &err) != TY_OK) {
         api_answer_error(request, &err);
         return;
     }
+    if (insert.key.replayed)
+        ty_request_answer_header(request, "Idempotency-Replayed", "true");
     ty_engine_poke(api->options.engine);
     answer_volume(api, request, insert.volume.name, 201);
 }

@@ -83,3 +83,41 @@ def test_restart_and_clone_take_keys_too(gateway):
         again = gateway.post(url, headers={"Idempotency-Key": action})
         assert first.status_code == again.status_code == 201
         assert first.json()["id"] == again.json()["id"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/v1/volumes", {"name": "keyed", "size": "1Gi"}), ("/v1/tenants", {"name": "keyed"})],
+)
+def test_other_things_are_made_once_too(gateway, path, body):
+    headers = {"Idempotency-Key": "thing"}
+    first = gateway.post(path, body, headers=headers)
+    again = gateway.post(path, body, headers=headers)
+    assert first.status_code == again.status_code == 201
+    assert again.headers["Idempotency-Replayed"] == "true" and again.json()["name"] == "keyed"
+    other = gateway.post(path, {**body, "name": "another"}, headers=headers)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+    assert gateway.post(path, body).status_code == 409
+
+
+def test_a_repeated_token_is_not_shown_again(gateway):
+    headers = {"Idempotency-Key": "token"}
+    body = {"name": "once", "role": "viewer"}
+    first = gateway.post("/v1/tokens", body, headers=headers).json()
+    again = gateway.post("/v1/tokens", body, headers=headers)
+    assert (again.status_code, again.json()["code"]) == (409, "token_shown_once")
+    assert first["id"] in again.json()["detail"] and first["token"] not in again.text
+    names = [token["name"] for token in gateway.get("/v1/tokens?limit=500").json()["items"]]
+    assert names.count("once") == 1
+
+
+def test_a_repeated_batch_makes_no_second_jobs(gateway):
+    items = [SPEC, {"image": "NOT AN IMAGE", "command": ["true"]}, {**SPEC, "name": "second"}]
+    headers = {"Idempotency-Key": "batch"}
+    first = gateway.post("/v1/jobs:batch", {"items": items}, headers=headers).json()["items"]
+    for result in (first[0], first[2]):
+        gateway.wait(result["job"]["id"])
+    again = gateway.post("/v1/jobs:batch", {"items": items}, headers=headers)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert [result["status"] for result in again.json()["items"]] == [201, 422, 201]
+    assert again.json()["items"][0] == first[0] and again.json()["items"][2] == first[2]
