@@ -206,12 +206,27 @@ static struct span measure(struct log_stream *stream)
     return span;
 }
 
+/* A follower far from the end needs not ask where that is. */
+static size_t read_ahead(struct log_stream *stream, char *out, size_t max)
+{
+    struct ty_error err;
+    size_t got = 0;
+    bool bounded = !stream->wanted.follow || stream->wanted.attempt != 0;
+    if (bounded || !stream->reader ||
+        ty_log_read(stream->reader, stream->wanted.offset, out, max, &got, &err) != TY_OK)
+        return 0;
+    stream->wanted.offset += (int64_t)got;
+    return got;
+}
+
 static ssize_t read_raw(struct log_stream *stream, char *out, size_t max)
 {
     struct ty_error err;
+    size_t got = read_ahead(stream, out, max);
+    if (got > 0)
+        return (ssize_t)got;
     struct span span = measure(stream);
     int64_t left = span.end - stream->wanted.offset;
-    size_t got = 0;
     if (left <= 0 || !has_reader(stream))
         return span.final ? TY_STREAM_END : TY_STREAM_NOTHING;
     if (ty_log_read(stream->reader, stream->wanted.offset, out,
