@@ -1,5 +1,6 @@
 #include "trainyard/base/file.h"
 
+#include "trainyard/base/failpoint.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
 
@@ -136,8 +137,10 @@ static int remove_entry(struct removal *removal, int folder_fd, const char *name
     int result;
     int cause;
 
-    if (unlinkat(folder_fd, name, 0) == 0 || errno == ENOENT)
+    if (unlinkat(folder_fd, name, 0) == 0 || errno == ENOENT) {
+        ty_failpoint("tree.after_entry");
         return 0;
+    }
     if (errno != EISDIR && errno != EPERM)
         return -1;
     if (depth == DEPTH_MAX)

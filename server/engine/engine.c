@@ -68,6 +68,7 @@ static ty_status open_engine(struct ty_engine *engine, struct ty_error *err)
         status = load_live_jobs(engine, err);
     if (status == TY_OK) {
         trash_recover(engine);
+        remains_recover(engine);
         wish_recover(engine);
     }
     return status;
@@ -99,13 +100,26 @@ ty_status ty_engine_create(const struct ty_engine_options *options, struct ty_en
     return TY_OK;
 }
 
+/* A second turn within a millisecond means a burst of letters: let some gather, so that each
+ * submit of a thousand a second is not a change of threads of its own. */
+static void rest_in_burst(int64_t *last_ms)
+{
+    static const struct timespec rest = {.tv_nsec = 1000000};
+    int64_t now_ms = ty_monotonic_ms(ty_clock_system());
+    if (now_ms == *last_ms)
+        nanosleep(&rest, NULL);
+    *last_ms = now_ms;
+}
+
 static void *run_engine(void *context)
 {
     struct ty_engine *engine = context;
     const struct ty_clock *clock = engine->options.clock;
     int64_t timeout_ms = 0;
+    int64_t last_ms = 0;
     while (inbox_wait(&engine->inbox, timeout_ms)) {
         int64_t next = ty_engine_step(engine, ty_now_us(clock));
+        rest_in_burst(&last_ms);
         int64_t later_us = next == 0 ? INT64_C(1000) * IDLE_MS : next - ty_now_us(clock);
         timeout_ms = later_us <= 0 ? 0 : later_us / 1000 + 1;
         if (timeout_ms > IDLE_MS)

@@ -1,7 +1,7 @@
-/* Removing a finished job, in an order that a crash at any point leaves whole: the executor forgets
- * the run (harmless when repeated), the logs are set aside, the row goes in a commit, the logs go
- * for good. If the commit fails the logs come back; after a crash the next start looks whether the
- * row is there. */
+/* Removing a finished job, in an order that a crash at any point leaves whole: what it leaves is
+ * noted, the executor forgets the run (harmless when repeated), the logs are set aside, the row
+ * goes in a commit, claims and logs go for good, then the note. If the commit fails the logs come
+ * back; after a crash the next start looks whether the row is there. */
 #include "state.h"
 
 #include "trainyard/base/failpoint.h"
@@ -83,6 +83,8 @@ static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts
     removal->facts = *facts;
 
     ty_status status = claims_read(engine, facts, &removal->claims, err);
+    if (status == TY_OK)
+        status = remains_note(engine, facts, &removal->claims, err);
     ty_failpoint("removal.before_run");
     if (status == TY_OK && facts->status.attempt > 0)
         status = executor->ops->remove(executor, &ref, err);
@@ -98,10 +100,17 @@ static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts
     return TY_OK;
 }
 
+static void put_back(struct ty_engine *engine, const char *id)
+{
+    trash_put_back(engine, id);
+    remains_forget(engine, id);
+}
+
 static void forget_files(struct ty_engine *engine, const char *id)
 {
     trash_empty(engine, id);
     ty_failpoint("removal.after_logs");
+    remains_forget(engine, id);
     wish_forget(engine, id);
     ty_failpoint("removal.after_wish");
 }
@@ -116,7 +125,7 @@ static void settle_files(struct ty_engine *engine, const struct removal *removal
     if (removal->status == TY_OK || removal->status == TY_NOT_FOUND)
         forget_files(engine, removal->letter.id);
     else
-        trash_put_back(engine, removal->letter.id);
+        put_back(engine, removal->letter.id);
 }
 
 ty_status removal_begin(struct ty_engine *engine, const struct job_facts *facts,
@@ -133,7 +142,7 @@ ty_status removal_begin(struct ty_engine *engine, const struct job_facts *facts,
         return TY_OK;
     }
     atomic_fetch_sub(&engine->writes_in_flight, 1);
-    trash_put_back(engine, facts->id);
+    put_back(engine, facts->id);
     removal_destroy(removal);
     return status;
 }

@@ -8,7 +8,8 @@
  *   launch.c   spec -> manifest -> executor->apply
  *   observe.c  observations -> the store, through the machine
  *   line.c     the waiting line: rounds of admission
- *   submit.c, act.c, removal.c, trash.c, wishes.c, sweep.c   what clients and retention ask for */
+ *   submit.c, act.c, removal.c, trash.c, remains.c, wishes.c, sweep.c   what clients and retention
+ * ask for */
 #ifndef TRAINYARD_ENGINE_STATE_H
 #define TRAINYARD_ENGINE_STATE_H
 
@@ -213,6 +214,13 @@ void trash_put_back(struct ty_engine *engine, const char *id);
 void trash_empty(struct ty_engine *engine, const char *id);
 /* Finish or undo what a crash has interrupted. */
 void trash_recover(struct ty_engine *engine);
+
+/* --- remains.c: a removed job's run and claims, noted so that they go even over a crash --- */
+ty_status remains_note(struct ty_engine *engine, const struct job_facts *facts,
+                       const struct own_claims *claims, struct ty_error *err) TY_MUST_CHECK;
+void remains_forget(struct ty_engine *engine, const char *id);
+/* Finish the removals whose rows have gone. */
+void remains_recover(struct ty_engine *engine);
 
 /* --- wishes.c: to remove a job when it has ended, kept over a crash --- */
 ty_status wish_note(struct ty_engine *engine, const char *id, struct ty_error *err) TY_MUST_CHECK;

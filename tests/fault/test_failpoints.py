@@ -34,8 +34,8 @@ QUICK = 'echo run >> "/runs/$TRAINYARD_JOB_ID"; for i in 1 2 3 4 5; do echo "lin
 LONG = 'echo run >> "/runs/$TRAINYARD_JOB_ID"; echo begun; exec sleep 600'
 LOG = b"".join(b"line %d\n" % i for i in range(1, 6))
 
-# At these the daemon dies; the number says at which time it comes there (the others: the first).
-DAEMON: dict[str, int] = dict.fromkeys(
+# At these the daemon dies; the numbers say at which times it comes there (the others: the first).
+DAEMON: dict[str, tuple[int, ...]] = dict.fromkeys(
     """
     submit.before_hand_over submit.before_insert submit.before_key submit.after_key submit.before_answer
     submit.after_answer
@@ -46,22 +46,29 @@ DAEMON: dict[str, int] = dict.fromkeys(
     removal.before_run removal.before_set_aside removal.after_set_aside removal.before_delete removal.after_delete
     removal.before_claims removal.after_claims removal.after_logs removal.after_wish
     local.after_claims local.after_folder local.after_plan local.before_rename local.after_rename
-    local.before_spawn local.after_spawn local.before_remove local.after_remove
+    local.before_spawn local.after_spawn local.before_remove local.amid_remove local.after_remove
     claim.before_make claim.after_make claim.before_remove claim.after_remove
     store.before_begin store.after_apply store.before_commit store.after_commit store.between_done
     store.before_checkpoint store.after_checkpoint
     """.split(),
-    1,
-) | {"store.between_done": 3, "store.after_commit": 5, "observe.after_save": 4, "store.before_checkpoint": 2}
+    (1,),
+) | {
+    "store.between_done": (1, 3),
+    "store.before_commit": (1, 2, 7),
+    "store.after_commit": (1, 5, 12),
+    "observe.after_save": (1, 4),
+    "store.before_checkpoint": (1, 2),
+    "tree.after_entry": (1, 2, 3, 4, 5, 6, 7, 8),  # a run's folder goes file by file
+}
 
 # These are come to by the very first start in a folder only.
-FIRST_START = dict.fromkeys(
+FIRST_START: dict[str, tuple[int, ...]] = dict.fromkeys(
     """
     store.before_key store.after_key store.before_migration store.after_migration
     start.before_token_file start.after_token_file start.after_token
     """.split(),
-    1,
-) | {"store.after_migration": 3}
+    (1,),
+) | {"store.before_migration": (1, 2), "store.after_migration": (1, 3)}
 
 # Here the supervisor dies, and what becomes of its job. By rule a run whose supervisor was killed is lost: nobody has
 # seen how it ended, and to run it again could be to run it twice. Only before its first line and after its last one
@@ -78,7 +85,8 @@ SUPERVISOR = {
     "supervisor.before_result": (QUICK, "lost"),
     "supervisor.after_result": (QUICK, "succeeded"),
 }
-NAMES = [*DAEMON, *FIRST_START, *SUPERVISOR]
+NAMES = {*DAEMON, *FIRST_START, *SUPERVISOR}
+POINTS = [f"{name}:{hit}" for name, hits in {**DAEMON, **FIRST_START, **dict.fromkeys(SUPERVISOR, (1,))}.items() for hit in hits]
 
 needs_failpoints = pytest.mark.skipif(
     b"TRAINYARD_FAILPOINT" not in (BIN / "trainyardd").read_bytes(), reason="built without TRAINYARD_FAILPOINTS"
@@ -88,12 +96,13 @@ needs_failpoints = pytest.mark.skipif(
 class Client:
     """One client of a gateway that may die once; each errand is repeated until it has its answer."""
 
-    def __init__(self, gateway: Gateway, name: str, hit: int) -> None:
+    def __init__(self, gateway: Gateway, point: str) -> None:
         self.gateway = gateway
-        self.name = name
+        self.point = point
+        self.name = point.partition(":")[0]
         self.deaths = 0
         self.accepted: dict[str, dict] = {}  # what for -> job
-        gateway.env["TRAINYARD_FAILPOINT"] = f"{name}:{hit}"
+        gateway.env["TRAINYARD_FAILPOINT"] = point
 
     def start(self) -> None:
         try:
@@ -155,7 +164,7 @@ class Client:
             assert self.gateway.process
             if self.gateway.process.poll() is not None:
                 self.revive()
-            assert time.monotonic() < deadline, f"{self.name} was never come to"
+            assert time.monotonic() < deadline, f"{self.point} was never come to"
             time.sleep(0.02)
 
 
@@ -274,12 +283,13 @@ def kill_daemon(client: Client) -> dict[str, str]:
     return {"cancelled": "cancelled", "resumed": "succeeded", "last": "succeeded"}
 
 
-def die_at(name: str, template: pathlib.Path) -> None:
+def die_at(point: str, template: pathlib.Path) -> None:
+    name = point.partition(":")[0]
     data = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-fault-"))
     if name not in FIRST_START:
         shutil.copytree(template, data, dirs_exist_ok=True)
     gateway = Gateway(*FLAGS, data=str(data))
-    client = Client(gateway, name, {**DAEMON, **FIRST_START}.get(name, 1))
+    client = Client(gateway, point)
     try:
         states = kill_supervisor(client, *SUPERVISOR[name]) if name in SUPERVISOR else kill_daemon(client)
         removed = client.accepted.keys() - states.keys()
@@ -296,18 +306,18 @@ def die_at(name: str, template: pathlib.Path) -> None:
 @pytest.fixture(scope="module")
 def deaths(request, tmp_path_factory):
     """What came of each name that was chosen: futures, several under way at once."""
-    chosen = [item.callspec.params["name"] for item in request.session.items if "deaths" in item.fixturenames]
+    chosen = [item.callspec.params["point"] for item in request.session.items if "deaths" in item.fixturenames]
     template = tmp_path_factory.mktemp("template")
     with Gateway(*FLAGS, data=str(template)) as gateway:
         assert gateway.post("/v1/volumes", {"name": "runs", "size": "1Gi"}).status_code == 201
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {name: pool.submit(die_at, name, template) for name in chosen}
+        yield {point: pool.submit(die_at, point, template) for point in chosen}
 
 
 @needs_failpoints
-@pytest.mark.parametrize("name", NAMES)
-def test_a_death_at_a_named_place_breaks_no_promise(deaths, name):
-    deaths[name].result()
+@pytest.mark.parametrize("point", POINTS)
+def test_a_death_at_a_named_place_breaks_no_promise(deaths, point):
+    deaths[point].result()
 
 
 def test_the_list_has_every_place_of_the_sources():
@@ -316,5 +326,5 @@ def test_the_list_has_every_place_of_the_sources():
         for file in (TOP / "server").rglob("*.c")
         for name in re.findall(r'\bty_failpoint\("([^"]+)"\)', file.read_text())
     }
-    assert found == set(NAMES)
+    assert found == NAMES
     assert len(NAMES) >= 40

@@ -45,7 +45,7 @@ static void on_track(struct local *local, const struct local_command *command)
 static void remove_folder(struct local *local, const char *object)
 {
     struct ty_error why;
-    if (ty_tree_remove(local->runs_fd, object, &why) != TY_OK)
+    if (ty_run_folder_remove(local, object, &why) != TY_OK)
         ty_log(local->log, TY_LOG_WARNING, "run_not_removed", "run %s: %s", object, why.text);
 }
 

@@ -109,7 +109,11 @@ ty_status ty_run_folder_replace(struct local *local, const char *object, const j
                                 struct ty_error *err) TY_MUST_CHECK;
 /* Whether a supervisor holds the run's lock; true also when that cannot be found out now. */
 bool ty_run_folder_locked(struct local *local, const char *object);
-/* Remove what half-made folders a crash left. */
+/* Remove the folder of a run; a crash leaves all of it or nothing that counts. A missing one is
+ * success. */
+ty_status ty_run_folder_remove(struct local *local, const char *object,
+                               struct ty_error *err) TY_MUST_CHECK;
+/* Remove what half-made and half-removed folders a crash left. */
 void ty_run_folder_sweep(struct local *local);
 
 /* --- spawn.c --- */

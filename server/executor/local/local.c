@@ -93,7 +93,7 @@ static ty_status look_at_folder(struct local *local, const struct ty_run *run,
     if (!await_unlock(local, run->object_name))
         return ty_fail(err, TY_UNAVAILABLE, "the earlier attempt of %s has not ended yet",
                        run->object_name);
-    status = ty_tree_remove(local->runs_fd, run->object_name, err);
+    status = ty_run_folder_remove(local, run->object_name, err);
     if (status == TY_OK)
         *state_out = FOLDER_NONE;
     return status;

@@ -22,6 +22,8 @@
 
 #define HALF_MADE ".new-"
 
+enum { HALF_MADE_NAME = 128 };
+
 static ty_status write_file(int folder_fd, const char *name, const void *bytes, size_t len,
                             mode_t mode, struct ty_error *err)
 {
@@ -155,12 +157,17 @@ static ty_status publish(struct local *local, const char *half_made, const char 
     return TY_OK;
 }
 
+static void name_half_made(const char *object, char out[HALF_MADE_NAME])
+{
+    uint64_t random = ty_random_below(ty_random_system(), UINT64_MAX);
+    snprintf(out, HALF_MADE_NAME, HALF_MADE "%s-%016llx", object, (unsigned long long)random);
+}
+
 ty_status ty_run_folder_write(struct local *local, const char *object,
                               const struct ty_made_plan *made, struct ty_error *err)
 {
-    char name[128];
-    uint64_t random = ty_random_below(ty_random_system(), UINT64_MAX);
-    snprintf(name, sizeof name, HALF_MADE "%s-%016llx", object, (unsigned long long)random);
+    char name[HALF_MADE_NAME];
+    name_half_made(object, name);
     ty_auto_fd folder = -1;
     ty_status status = ty_folder_open(local->runs_fd, name, true, &folder, err);
     ty_failpoint("local.after_folder");
@@ -212,6 +219,18 @@ bool ty_run_folder_locked(struct local *local, const char *object)
     if (fd < 0)
         return errno != ENOENT; /* a shortage here says nothing about the run */
     return flock(fd, LOCK_EX | LOCK_NB) != 0;
+}
+
+/* It takes a half-made name first: what a crash leaves of it is swept then, and can never be taken
+ * for a run that has not begun because its status went before its plan. */
+ty_status ty_run_folder_remove(struct local *local, const char *object, struct ty_error *err)
+{
+    char name[HALF_MADE_NAME];
+    name_half_made(object, name);
+    if (renameat(local->runs_fd, object, local->runs_fd, name) != 0)
+        return errno == ENOENT ? TY_OK : ty_fail_errno(err, errno, "remove the folder of a run");
+    ty_failpoint("local.amid_remove");
+    return ty_tree_remove(local->runs_fd, name, err);
 }
 
 void ty_run_folder_sweep(struct local *local)
