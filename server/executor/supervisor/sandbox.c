@@ -35,6 +35,12 @@ static const char *const host_etc[] = {
     "services",        "shells",         "ssl/certs",       "ssl/openssl.cnf",
     "terminfo",        "timezone",       "vulkan"};
 
+/* Parts of /proc that tune the machine. Root needs no capability to write there, only its user id,
+ * which the programs of a gateway run by root have; bwrap covers some of them at best. */
+static const char *const machine_settings[] = {"/proc/acpi", "/proc/bus",          "/proc/fs",
+                                               "/proc/irq",  "/proc/mtrr",         "/proc/scsi",
+                                               "/proc/sys",  "/proc/sysrq-trigger"};
+
 static const char *const fixed_options[] = {"--unshare-user-try",
                                             "--uid",
                                             "0",
@@ -239,6 +245,8 @@ static void add_system(const struct ty_plan_replica *replica, const struct ty_sa
     add_resolver(replica, args);
     add(args, "--proc");
     add(args, "/proc");
+    for (size_t i = 0; i < sizeof machine_settings / sizeof *machine_settings; i++)
+        add3(args, "--ro-bind-try", machine_settings[i], machine_settings[i]);
     add(args, "--dev");
     add(args, "/dev");
     if (!mounts_at(replica, "/dev/shm"))

@@ -14,7 +14,6 @@
  * is. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -178,13 +177,29 @@ static int serve(int socket_fd, int signal_fd, bool plain, pid_t main_pid)
     }
 }
 
+/* What was open for making the sandbox leads out of it: folders and this program's file on the
+ * machine. The program has this process's user, so by /proc/1 it could reach all that this process
+ * can, stop it, or take its place: an undumpable process is closed to whoever has no
+ * capabilities. */
+static void shut_the_way_out(int socket_fd, bool plain)
+{
+    if (socket_fd > 3)
+        close_range(3, (unsigned)socket_fd - 1, 0);
+    close_range((unsigned)socket_fd + 1, ~0U, 0);
+    fcntl(socket_fd, F_SETFD, FD_CLOEXEC); /* the program gets three descriptors */
+    if (!plain)
+        prctl(PR_SET_DUMPABLE, 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
         return 2;
     int socket_fd = (int)strtol(argv[1], NULL, 10);
     bool plain = argv[2][0] == '1';
-    close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* the program gets three descriptors */
+    if (socket_fd < 3)
+        return 2;
+    shut_the_way_out(socket_fd, plain);
     prctl(PR_SET_NAME, "trainyard-init");
     if (plain)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
