@@ -109,6 +109,9 @@ ty_status ty_run_folder_replace(struct local *local, const char *object, const j
                                 struct ty_error *err) TY_MUST_CHECK;
 /* Whether a supervisor holds the run's lock; true also when that cannot be found out now. */
 bool ty_run_folder_locked(struct local *local, const char *object);
+/* Let no supervisor begin this run any more, also after a restart: its status gets an empty line,
+ * and a status that is not empty says that the run was begun. */
+void ty_run_folder_close(struct local *local, const char *object);
 /* Remove the folder of a run; a crash leaves all of it or nothing that counts. A missing one is
  * success. */
 ty_status ty_run_folder_remove(struct local *local, const char *object,

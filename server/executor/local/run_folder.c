@@ -221,6 +221,18 @@ bool ty_run_folder_locked(struct local *local, const char *object)
     return flock(fd, LOCK_EX | LOCK_NB) != 0;
 }
 
+void ty_run_folder_close(struct local *local, const char *object)
+{
+    char path[TY_OBJECT_NAME + 32];
+    struct ty_error why = {0};
+    snprintf(path, sizeof path, "%s/status.jsonl", object);
+    ty_auto_fd fd =
+        openat(local->runs_fd, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || ty_write_all(fd, "\n", 1, &why) != TY_OK)
+        ty_log(local->log, TY_LOG_WARNING, "run_not_closed", "run %s: %s", object,
+               fd < 0 ? strerrordesc_np(errno) : why.text);
+}
+
 /* It takes a half-made name first: what a crash leaves of it is swept then, and can never be taken
  * for a run that has not begun because its status went before its plan. */
 ty_status ty_run_folder_remove(struct local *local, const char *object, struct ty_error *err)

@@ -73,6 +73,7 @@ void ty_tracked_end(struct local *local, struct tracked *run)
 void ty_tracked_lose(struct local *local, struct tracked *run, const char *why)
 {
     ty_log(local->log, TY_LOG_WARNING, "run_lost", "run %s: %s", run->object, why);
+    ty_run_folder_close(local, run->object);
     if (run->same_boot)
         ty_local_kill_leftovers(run);
     for (size_t i = 0; i < run->replica_count; i++) {
