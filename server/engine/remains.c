@@ -31,7 +31,7 @@ ty_status remains_note(struct ty_engine *engine, const struct job_facts *facts,
                        const struct own_claims *claims, struct ty_error *err)
 {
     char name[REMAINS_NAME];
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     if (engine->removed_fd < 0)
         return TY_OK;
     ty_buf_init(&text, REMAINS_MAX);
@@ -124,7 +124,7 @@ static ty_status finish_removal(struct ty_engine *engine, const char *id, struct
     char name[REMAINS_NAME];
     struct job_facts facts = {0};
     struct own_claims claims = {0};
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, REMAINS_MAX);
     remains_name(id, name);
     ty_str_copy(facts.id, sizeof(facts.id), id);

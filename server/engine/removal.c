@@ -93,6 +93,7 @@ static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts
         status = trash_set_aside(engine, facts->id, err);
     ty_failpoint("removal.after_set_aside");
     if (status != TY_OK) {
+        remains_forget(engine, facts->id);
         removal_destroy(removal);
         return status;
     }

@@ -230,7 +230,7 @@ def end_all(path: Path) -> None:
     while processes_with(f"{path}/data/runs/") and time.monotonic() < deadline:
         time.sleep(0.02)
     for status in path.glob("data/runs/*/status.jsonl"):
-        for line in status.read_text().splitlines():
+        for line in filter(None, status.read_text().splitlines()):
             item = json.loads(line)
             if item["event"] == "supervisor" and b"trainyard-supervisor" in read_cmdline(item["pid"]):
                 os.kill(item["pid"], signal.SIGKILL)

@@ -466,6 +466,70 @@ static void logs_set_aside_by_a_crash_come_back_or_go_by_what_the_database_says(
     assert_true(nothing_set_aside(fixture, gone));
 }
 
+static void note_remains(struct engine_fixture *fixture, const char *id, const char *text)
+{
+    char path[256];
+    (void)snprintf(path, sizeof(path), "%s/logs/.removed/%s.remains", fixture->store.folder, id);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool remains_noted(struct engine_fixture *fixture, const char *id)
+{
+    char path[256];
+    (void)snprintf(path, sizeof(path), "%s/logs/.removed/%s.remains", fixture->store.folder, id);
+    return access(path, F_OK) == 0;
+}
+
+/* A crash after the commit and before the run and the claims went; `calls`: how often the executor
+ * is told to remove a run, and a claim. */
+static void a_removal_that_a_crash_cut_short_is_finished_by_its_note(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t runs;
+        size_t claims;
+    } notes[] = {
+        {"default\nobject\n1\nobject-output\nobject-data\n", 1, 2},
+        {"default\nobject\n0\nobject-output\n",              0, 1},
+        {"default\nobject\n2\n",                             1, 0},
+        {"default\nobject\n1\nobject-output\ncut off",       1, 1},
+        {"default\nobject\n",                                0, 0},
+        {"default\nobject\nmany\nobject-output\n",           0, 0},
+        {"",                                                 0, 0},
+    };
+    struct engine_fixture *fixture = *state;
+    const char *gone = "job_00000000000000000000000009";
+    size_t runs = 0;
+    size_t claims = 0;
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+        engine_close(fixture);
+        note_remains(fixture, gone, notes[i].text);
+        engine_open(fixture);
+        runs += notes[i].runs;
+        claims += notes[i].claims;
+        assert_int_equal(count_calls(fixture, CALL_REMOVE, gone), runs);
+        assert_int_equal(count_calls(fixture, CALL_REMOVE_CLAIM, NULL), claims);
+        assert_false(remains_noted(fixture, gone));
+    }
+}
+
+static void a_note_of_a_job_that_was_not_removed_removes_nothing(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked kept = {0};
+    submit_and_end(fixture, &kept);
+    engine_close(fixture);
+    note_remains(fixture, kept.id, "default\nobject\n1\nobject-output\n");
+    engine_open(fixture);
+    assert_true(is_stored(fixture, kept.id));
+    assert_int_equal(count_calls(fixture, CALL_REMOVE, kept.id), 0);
+    assert_int_equal(count_calls(fixture, CALL_REMOVE_CLAIM, NULL), 0);
+    assert_false(remains_noted(fixture, kept.id));
+}
+
 /* --- retention --- */
 static void jobs_go_when_their_keeping_time_is_over(void **state)
 {
@@ -572,6 +636,8 @@ int main(void)
         ACTION(a_forced_removal_waits_for_the_end_of_the_run),
         ACTION(a_forced_removal_that_fails_is_tried_again),
         ACTION(a_wish_to_remove_outlives_a_crash),
+        ACTION(a_removal_that_a_crash_cut_short_is_finished_by_its_note),
+        ACTION(a_note_of_a_job_that_was_not_removed_removes_nothing),
         ACTION(a_removal_the_executor_fails_leaves_all_in_place),
         ACTION(logs_set_aside_by_a_crash_come_back_or_go_by_what_the_database_says),
         ACTION(jobs_go_when_their_keeping_time_is_over),
