@@ -86,6 +86,30 @@ static bool check_all_of(struct ty_check *check, const struct ty_schema *schema,
     return good;
 }
 
+/* What is forbidden holds: blame the last member that it names, such as `b` for {required: [a, b]}.
+ */
+static bool fail_negated(struct ty_check *check, const struct ty_schema *schema,
+                         const struct ty_value *value, const struct ty_place *place)
+{
+    const struct ty_schema *held = schema->negated;
+    struct ty_place member = {.parent = place};
+    const char *explain;
+
+    for (size_t i = 0; i < held->any_of.count; i++) {
+        if (holds(check, held->any_of.items[i], value)) {
+            held = held->any_of.items[i];
+            break;
+        }
+    }
+    if (held->required_count > 0 && value->type == TYPE_OBJECT) {
+        member.key = held->required[held->required_count - 1];
+        place = &member;
+    }
+    explain = held->explain ? held->explain : schema->explain;
+    return ty_check_fail(check, place, "not_allowed", "%s",
+                         explain ? explain : "is not allowed here");
+}
+
 static bool check_condition(struct ty_check *check, const struct ty_schema *schema,
                             const struct ty_value *value, const struct ty_place *place)
 {
@@ -107,7 +131,7 @@ bool ty_check_combined(struct ty_check *check, const struct ty_schema *schema,
     if (good || check->faults)
         good &= check_one_of(check, schema, value, place);
     if (schema->negated && good && holds(check, schema->negated, value))
-        good = fail_explained(check, schema, place, "not_allowed", "is not allowed here");
+        good = fail_negated(check, schema, value, place);
     if (schema->condition && (good || check->faults))
         good &= check_condition(check, schema, value, place);
     return good;

@@ -57,7 +57,7 @@ static const struct {
      "/claim/claim wrong_type, /claim/x unknown_member"},
     {"{\"name\": \"ab\", \"size\": 1, \"claim\": 5}", "/claim wrong_type"},
     {"{\"name\": \"ab\", \"size\": 1, \"label\": \"long\"}", "/label too_long"},
-    {"{\"name\": \"ab\", \"size\": 1, \"a\": 1, \"b\": 1}", " not_allowed"},
+    {"{\"name\": \"ab\", \"size\": 1, \"a\": 1, \"b\": 1}", "/b not_allowed"},
     {"{\"name\": \"ab\", \"size\": 1, \"never\": 1}", "/never not_allowed"},
     {"{\"name\": \"ab\", \"size\": 1, \"path\": \"/etc/x\"}", "/path not_allowed"},
     {"{\"name\": \"ab\", \"size\": 1}", ""},

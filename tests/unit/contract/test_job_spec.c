@@ -30,7 +30,7 @@ static const struct {
     {WITH("\"launcher\": \"torchrun\", \"processes_per_replica\": 2"), ""},
     {WITH("\"processes_per_replica\": 2"), ""},
     {WITH("\"launcher\": \"python\", \"processes_per_replica\": 2"),
-     "/processes_per_replica out_of_range"},
+     "/processes_per_replica not_allowed"},
     {WITH("\"files\": [{\"path\": \"a\", \"content\": \"x\", \"encoding\": \"base64\"}]"),
      "/files/0/content bad_format"},
     {"{\"image\": \"a\", \"command\": []}", "/command too_few_items"},
