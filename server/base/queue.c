@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,7 +14,8 @@ struct ty_queue {
     size_t first;
     size_t length;
     size_t capacity;
-    void *items[]; /* a ring */
+    _Atomic size_t signalling; /* pushes that have left the mutex but still wake a waiter */
+    void *items[];             /* a ring */
 };
 
 static bool init_condition(pthread_cond_t *condition)
@@ -55,6 +58,8 @@ void ty_queue_destroy(struct ty_queue *queue)
 {
     if (!queue)
         return;
+    while (atomic_load(&queue->signalling) > 0)
+        sched_yield();
     pthread_cond_destroy(&queue->not_idle);
     pthread_mutex_destroy(&queue->mutex);
     free(queue);
@@ -68,10 +73,14 @@ ty_status ty_queue_push(struct ty_queue *queue, void *item)
     if (!queue->closed && queue->length < queue->capacity) {
         queue->items[(queue->first + queue->length) % queue->capacity] = item;
         queue->length++;
-        pthread_cond_signal(&queue->not_idle);
+        atomic_fetch_add(&queue->signalling, 1);
         status = TY_OK;
     }
     pthread_mutex_unlock(&queue->mutex);
+    if (status == TY_OK) { /* who is woken within the mutex only runs into it */
+        pthread_cond_signal(&queue->not_idle);
+        atomic_fetch_sub(&queue->signalling, 1);
+    }
     return status;
 }
 
