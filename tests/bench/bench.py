@@ -6,12 +6,11 @@ usage: bench.py [get|list|submit|logs|files|start|true]…   all without argumen
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import json
 import os
 import pathlib
-import random
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -23,7 +22,6 @@ from driver import (
     CPUS,
     ROUNDS,
     SERVER_CPU,
-    TOP,
     Gateway,
     Table,
     alternate,
@@ -122,27 +120,39 @@ def measure_list(table: Table) -> None:
 def measure_submit(table: Table) -> None:
     """Durable submits that wait in the queue, against as many rows in groups of the same size, written raw."""
     for clients, target in ((1, ""), (16, ""), (64, "ratio >= 0.45")):
-        compare_submits(table, clients, clients, 1, target)
-    compare_submits(table, 4, 128, 128, "")
+        compare_submits(table, Submits(f"submit, {clients} client{'s'[: clients - 1]}", clients, clients, target=target))
+    compare_submits(table, Submits("submit, 64 clients, all CPUs", 64, 64, cpus=set(CPUS)))
+    compare_submits(table, Submits("submit, batches of 128", 4, 128, items=128))
 
 
-def compare_submits(table: Table, clients: int, group: int, items: int, target: str) -> None:
-    with gateway(max_jobs=0) as server, commit_floor() as floor_run:
+@dataclasses.dataclass
+class Submits:
+    """One way to submit: how many wait at a time, and the group of the floor."""
+
+    name: str
+    clients: int
+    group: int
+    items: int = 1
+    target: str = ""
+    cpus: set[int] | None = None
+
+
+def compare_submits(table: Table, way: Submits) -> None:
+    with gateway(cpus=way.cpus, max_jobs=0) as server, commit_floor(way.cpus) as floor_run:
         headers = {**bearer(server), "Content-Type": "application/json"}
-        path = "/v1/jobs" if items == 1 else "/v1/jobs:batch"
-        body = SPEC if items == 1 else {"items": [SPEC] * items}
+        path = "/v1/jobs" if way.items == 1 else "/v1/jobs:batch"
+        body = SPEC if way.items == 1 else {"items": [SPEC] * way.items}
         first = server.post(path, body)
         assert first.status_code in (200, 201), first.text
-        count = 2000 if group == 1 else 20000
+        count = 2000 if way.group == 1 else 20000
         product, floor = alternate(
-            lambda: load(server.url(path), pid_of(server), clients, headers, json.dumps(body)),
-            lambda: floor_run(group, count),
+            lambda: load(server.url(path), pid_of(server), way.clients, headers, json.dumps(body), way.cpus),
+            lambda: floor_run(way.group, count),
         )
-    ours, raw = median([r.rate * items for r in product]), median(floor)
-    name = f"submit, {clients} clients" if items == 1 else f"submit, batches of {items}"
-    table.add(name.replace("1 clients", "1 client"), f"{ours:,.0f}/s", f"{raw:,.0f}/s raw", ours / raw, target)
-    ours = median([r.cpu_us / items for r in product])
-    table.add("  server CPU of one", f"{ours:.0f} us", "")
+    ours, raw = median([r.rate * way.items for r in product]), median([rate for rate, _ in floor])
+    table.add(way.name, f"{ours:,.0f}/s", f"{raw:,.0f}/s raw", ours / raw, way.target)
+    ours, raw = median([r.cpu_us / way.items for r in product]), median([cpu for _, cpu in floor])
+    table.add("  server CPU of one", f"{ours:.0f} us", f"{raw:.0f} us", ours / raw)
 
 
 # --- logs ---

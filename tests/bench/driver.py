@@ -93,19 +93,21 @@ def gateway(data: pathlib.Path | None = None, cpus: set[int] | None = None, **qu
 
 
 @contextlib.contextmanager
-def commit_floor() -> Iterator[Callable[[int, int], float]]:
-    """Raw group commit on the server's CPU: a function of group and count that gives rows a second."""
+def commit_floor(cpus: set[int] | None = None) -> Iterator[Callable[[int, int], tuple[float, float]]]:
+    """Raw group commit on the server's CPU: a function of group and count that gives rows a second and CPU us a row."""
     folder = tempfile.mkdtemp(prefix="bench-floor-", dir=BUILD)
-    with on_cpus(SERVER_CPU):
+    with on_cpus(cpus or SERVER_CPU):
         process = subprocess.Popen(
             [BUILD / "bench/commit_floor", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
     assert process.stdin and process.stdout
 
-    def run(group: int, count: int) -> float:
+    def run(group: int, count: int) -> tuple[float, float]:
+        before = cpu_seconds(process.pid)
         process.stdin.write(f"{group} {count}\n")
         process.stdin.flush()
-        return float(process.stdout.readline())
+        rate = float(process.stdout.readline())
+        return rate, (cpu_seconds(process.pid) - before) / count * 1e6
 
     try:
         yield run
@@ -130,7 +132,14 @@ class Load:
         self.cpu_us = cpu / max(self.requests, 1) * 1e6
 
 
-def load(url: str, pid: int, clients: int, headers: dict[str, str], body: str | None = None) -> Load:
+def load(
+    url: str,
+    pid: int,
+    clients: int,
+    headers: dict[str, str],
+    body: str | None = None,
+    cpus: set[int] | None = None,
+) -> Load:
     """One round of wrk from the client's CPU; a body makes it POST."""
     script = tempfile.NamedTemporaryFile("w", suffix=".lua", dir=BUILD)
     if body is not None:
@@ -141,7 +150,7 @@ def load(url: str, pid: int, clients: int, headers: dict[str, str], body: str | 
     if body is not None:
         command += ["-s", script.name]
     before = cpu_seconds(pid)
-    with on_cpus(CLIENT_CPU):
+    with on_cpus(cpus or CLIENT_CPU):
         text = subprocess.run([*command, url], capture_output=True, text=True, check=True).stdout
     script.close()
     return Load(text, cpu_seconds(pid) - before)
