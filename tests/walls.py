@@ -64,6 +64,9 @@ MACHINE_PATH = re.compile(rb"(?<![\w.~%/-])(?:/(?:work|root)/(?!\.cache)|/home/[
 COMMENT_OR_TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")", re.MULTILINE)
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(sorted(BANNED)) + r")\s*\(")
+
+# What a cleanup releases must have a value from the start: an early return would release what the stack held before.
+UNSET = re.compile(r"^[ \t]+ty_auto_\w+\s+[^=;(]*;", re.M)
 COMMAND = re.compile(r"\b(ty_room|ty_program|target_link_libraries|add_library)\s*\(([^)]*)\)")
 KEYWORDS = {"PUBLIC", "PRIVATE", "INTERFACE", "SOURCES", "LINKS", "STATIC", "OBJECT"}
 
@@ -170,6 +173,8 @@ def check_source(root: Path, path: Path) -> Iterator[str]:
     bare = without_comments(text, keep_texts=False)
     for match in CALL.finditer(bare):
         yield f"{path}:{line_of(bare, match.start())}: calls {match.group(1)}, which is banned"
+    for match in UNSET.finditer(bare):
+        yield f"{path}:{line_of(bare, match.start())}: releases {match.group().split()[-1][:-1]}, which has no value yet"
 
 
 def cmake_commands(root: Path, path: Path) -> Iterator[tuple[int, str, list[str]]]:
@@ -264,6 +269,7 @@ PLANTS: list[tuple[str, str, str]] = [
     ("server/newroom/planted.c", "int x;\n", "has no row"),
     ("tests/support/planted.c", "void f(char *a) { strcpy(a, a); }\n", "calls strcpy"),
     ("server/logs/planted.c", 'int f(void) { return system ("x"); }\n', "calls system"),
+    ("server/logs/planted2.c", "void f(void)\n{\n    ty_auto_buf text;\n}\n", "which has no value yet"),
     ("README.md", "see " + "/ro" + "ot/notes\n", "a path of one machine"),
     ("deploy/planted.txt", "path=" + "/wo" + "rk/main\n", "a path of one machine"),
     ("tests/planted.py", 'HOME = "' + "/ho" + 'me/ann"\n', "a path of one machine"),

@@ -58,7 +58,7 @@ ty_status api_cursor(const struct ty_api *api, struct ty_request *request, const
 /* The request's own target with another cursor: `Link: <…>; rel="next"` (RFC 8288). */
 static void add_link(struct ty_request *request, struct ty_response *response, const char *cursor)
 {
-    ty_auto_buf link;
+    ty_auto_buf link = {0};
     ty_buf_init(&link, 16 * 1024);
     ty_buf_addf(&link, "<%s?", ty_request_path(request));
     const char *query = strchr(ty_request_target(request), '?');
@@ -87,7 +87,7 @@ void api_begin_page(struct ty_json_writer *writer, struct ty_buf *body)
 void api_answer_page(struct ty_api *api, struct ty_request *request, struct ty_json_writer *writer,
                      const char *query, const struct ty_cursor *next)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     struct ty_error err;
     ty_buf_init(&text, 4096);
     if (next) {

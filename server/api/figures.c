@@ -215,7 +215,7 @@ static void write_engine(struct ty_buf *out, struct ty_api *api)
 void metrics(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
     ty_buf_init(&out, METRICS_MAX);
     write_head(&out, "build_info", "gauge", "The version that runs.");
     ty_buf_addf(&out, "trainyard_build_info{version=\"%s\"} 1\n", TRAINYARD_VERSION);

@@ -51,7 +51,7 @@ static void note_problem(struct batch *batch, size_t index, const struct ty_erro
 {
     const struct ty_problem_kind *kind = ty_problem_of_error(err);
     struct ty_json_writer writer;
-    ty_auto_buf problem;
+    ty_auto_buf problem = {0};
     ty_buf_init(&problem, 256 * 1024);
     bool quiet =
         err->status == TY_INTERNAL || err->status == TY_CORRUPT || err->status == TY_NO_MEMORY;
@@ -80,7 +80,7 @@ static void note_created(struct batch *batch, const struct api_draft *draft)
 {
     struct ty_json_writer writer;
     struct ty_buf spec = {.data = draft->spec_text, .len = draft->submit.insert.spec_len};
-    ty_auto_buf job;
+    ty_auto_buf job = {0};
     ty_buf_init(&job, ANSWER_MAX);
     ty_json_writer_init(&writer, &job);
     api_write_job(&writer, &draft->submit.insert.record, &spec, 0);
@@ -94,7 +94,7 @@ static void answer_replays(void *context, struct ty_request *request)
     struct ty_reader *reader = api_reader(context, request);
     for (size_t i = 0; i < batch->count; i++) {
         struct ty_error err;
-        ty_auto_buf job;
+        ty_auto_buf job = {0};
         ty_buf_init(&job, ANSWER_MAX);
         if (!batch->replayed[i])
             continue;

@@ -48,7 +48,7 @@ static ty_status write_first(struct replay *replay, const struct ty_job_record *
     struct ty_job_record record = *stored;
     struct ty_json_writer writer;
     ty_auto_free char *labels = NULL;
-    ty_auto_buf spec;
+    ty_auto_buf spec = {0};
     ty_buf_init(&spec, ANSWER_MAX);
     if (ty_jobs_spec(replay->reader, record.row, &spec, replay->err) != TY_OK ||
         reset_to_first(&record, &spec, &labels, replay->err) != TY_OK)
@@ -83,7 +83,7 @@ static void answer_replay(void *context, struct ty_request *request)
     struct ty_api *api = context;
     struct api_draft *draft = ((struct api_session *)ty_request_principal(request))->draft;
     struct ty_error err;
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     ty_buf_init(&body, ANSWER_MAX);
     if (api_draft_replay(draft, api_reader(api, request), &body, &err) == TY_OK)
         answer_created(request, &body, draft->submit.replayed_id, true);
@@ -112,7 +112,7 @@ static void answered(struct ty_submit *submit, ty_status status, const struct ty
     if (status == TY_OK) {
         struct ty_json_writer writer;
         struct ty_buf spec = {.data = draft->spec_text, .len = submit->insert.spec_len};
-        ty_auto_buf body;
+        ty_auto_buf body = {0};
         ty_buf_init(&body, ANSWER_MAX);
         ty_json_writer_init(&writer, &body);
         api_write_job(&writer, &submit->insert.record, &spec, 0);

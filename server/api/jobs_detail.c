@@ -51,7 +51,7 @@ void jobs_manifest(void *context, struct ty_request *request)
         return;
     }
     const char *type = ty_request_answer_type(request);
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     ty_buf_init(&body, ANSWER_MAX);
     if (ty_str_equal(type, "application/yaml")) {
         write_stream(&body, &manifest);
@@ -109,7 +109,7 @@ void jobs_transitions(void *context, struct ty_request *request)
     struct ty_error err;
     struct history history = {.limit = api_limit(request)};
     char identity[TY_ID_TEXT + 16];
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     api_begin_page(&history.writer, &body);
     snprintf(identity, sizeof identity, "transitions|%s", ty_request_variable(request, "job_id"));
     if (api_find_job(api, request, &record, &err) != TY_OK ||
@@ -194,7 +194,7 @@ void jobs_replicas(void *context, struct ty_request *request)
     struct ty_json_writer writer;
     ty_auto_json observed = NULL;
     char identity[TY_ID_TEXT + 16];
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     api_begin_page(&writer, &body);
     snprintf(identity, sizeof identity, "replicas|%s", ty_request_variable(request, "job_id"));
     if (api_find_job(api, request, &record, &err) != TY_OK ||

@@ -50,7 +50,7 @@ static ty_status open_folder(struct ty_api *api, struct ty_request *request, cho
 static void write_self(struct ty_json_writer *writer, const char *job_id,
                        const struct ty_file_entry *entry)
 {
-    ty_auto_buf url;
+    ty_auto_buf url = {0};
     ty_buf_init(&url, URL_MAX);
     ty_buf_addf(&url, "/v1/jobs/%s/artifacts/", job_id);
     ty_file_path_encode(entry->path, entry->path_len, &url);
@@ -129,7 +129,7 @@ void jobs_artifacts(void *context, struct ty_request *request)
         api_answer_error(request, &err);
         return;
     }
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     struct ty_json_writer writer;
     api_begin_page(&writer, &body);
     for (size_t i = 0; i < list.count; i++)
@@ -174,7 +174,7 @@ static void write_checkpoint_link(struct ty_json_writer *writer, const struct ch
     ty_json_key(writer, "links");
     ty_json_object(writer);
     if (all->reachable) {
-        ty_auto_buf path;
+        ty_auto_buf path = {0};
         ty_buf_init(&path, URL_MAX);
         ty_buf_addf(&path, "%s%s", all->prefix, all->prefix[0] != '\0' ? "/" : "");
         ty_buf_add(&path, entry->path, entry->path_len);
@@ -225,7 +225,7 @@ void jobs_checkpoints(void *context, struct ty_request *request)
     }
     struct checkpoints all = {.folder = &page.folder, .list = &list};
     all.reachable = checkpoint_prefix(api, request, &page.folder, all.prefix, sizeof all.prefix);
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     struct ty_json_writer writer;
     ty_buf_init(&body, ANSWER_MAX);
     ty_json_writer_init(&writer, &body);
@@ -247,7 +247,7 @@ static void add_disposition(struct ty_response *response, const char *path)
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     size_t len = strlen(name);
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, URL_MAX);
     ty_buf_adds(&text, "attachment; filename=\"");
     for (size_t i = 0; i < len; i++) {

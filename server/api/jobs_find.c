@@ -46,7 +46,7 @@ ty_status api_find_job(struct ty_api *api, struct ty_request *request,
 ty_status api_job_spec_json(struct ty_api *api, struct ty_request *request, int64_t job_row,
                             json_t **spec_out, struct ty_error *err)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, ANSWER_MAX);
     if (ty_jobs_spec(api_reader(api, request), job_row, &text, err) != TY_OK ||
         ty_buf_check(&text, "spec", err) != TY_OK)

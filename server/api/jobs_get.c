@@ -34,8 +34,8 @@ struct rendering {
 
 static ty_status render(struct rendering *rendering, const struct ty_job_record *record)
 {
-    ty_auto_buf spec;
-    ty_auto_buf text;
+    ty_auto_buf spec = {0};
+    ty_auto_buf text = {0};
     struct ty_json_writer writer;
     ty_buf_init(&spec, ANSWER_MAX);
     ty_buf_init(&text, ANSWER_MAX);

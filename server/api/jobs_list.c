@@ -117,8 +117,8 @@ void jobs_list(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
     struct ty_error err;
-    ty_auto_buf body;
-    ty_auto_buf identity;
+    ty_auto_buf body = {0};
+    ty_auto_buf identity = {0};
     ty_buf_init(&identity, 4096);
     struct page page = {.api = api, .limit = api_limit(request)};
     api_begin_page(&page.writer, &body);

@@ -76,7 +76,7 @@ void executors_list(void *context, struct ty_request *request)
     struct ty_json_writer writer;
     struct ty_error err;
     ty_auto_json described = NULL;
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     ty_buf_init(&body, 256 * 1024);
     if (executor->ops->describe(executor, &described, &err) != TY_OK) {
         api_answer_error(request, &err);
@@ -153,7 +153,7 @@ void docs_errors(void *context, struct ty_request *request)
     const struct ty_problem_kind *kinds = ty_problem_kinds(&count);
     struct ty_document_problem *rows = ty_request_alloc(request, count * sizeof *rows);
     char etag[TY_ETAG_TEXT];
-    ty_auto_buf page;
+    ty_auto_buf page = {0};
     ty_buf_init(&page, 1024 * 1024);
     for (size_t i = 0; rows && i < count; i++)
         rows[i] = (struct ty_document_problem){kinds[i].code, kinds[i].status, kinds[i].title,

@@ -106,7 +106,7 @@ static void answer_tenant(struct ty_api *api, struct ty_request *request, const 
     struct tenant_page page = {.reader = api_reader(api, request), .limit = 1};
     struct ty_error err;
     char path[TENANT_PATH];
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     ty_buf_init(&body, 64 * 1024);
     ty_json_writer_init(&page.writer, &body);
     if (ty_tenants_get(page.reader, name, visit_tenant, &page, &err) != TY_OK) {
@@ -142,7 +142,7 @@ void tenants_list(void *context, struct ty_request *request)
     struct tenant_page page = {.reader = api_reader(api, request), .limit = api_limit(request)};
     struct ty_cursor cursor;
     struct ty_error err;
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     api_begin_page(&page.writer, &body);
     if (api_cursor(api, request, "tenants", &cursor, &err) != TY_OK ||
         ty_tenants_list(page.reader, cursor.row, page.limit + 1, visit_tenant, &page, &err) !=
@@ -328,7 +328,7 @@ void whoami(void *context, struct ty_request *request)
     const struct ty_principal *caller = api_caller(request);
     struct tenant_page page = {.reader = api_reader(api, request), .limit = 1};
     struct ty_error err;
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     ty_buf_init(&body, 64 * 1024);
     ty_json_writer_init(&page.writer, &body);
     ty_json_object(&page.writer);

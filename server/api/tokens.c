@@ -108,7 +108,7 @@ static void answer_token(struct ty_api *api, struct ty_request *request, const c
     struct one_token one = {.secret = secret};
     struct ty_error err;
     char path[TOKEN_PATH];
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     ty_buf_init(&one.body, 64 * 1024);
     ty_status found = ty_tokens_get(api_reader(api, request), api_caller(request)->tenant, id,
                                     visit_one, &one, &err);
@@ -163,7 +163,7 @@ void tokens_list(void *context, struct ty_request *request)
     struct token_page page = {.limit = api_limit(request)};
     struct ty_cursor cursor;
     struct ty_error err;
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     api_begin_page(&page.writer, &body);
     /* Revoked ones are skipped, so more rows than `limit` may have to be walked. */
     if (api_cursor(api, request, "tokens", &cursor, &err) != TY_OK ||

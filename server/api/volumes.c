@@ -168,7 +168,7 @@ void volumes_list(void *context, struct ty_request *request)
         .api = api, .reader = api_reader(api, request), .limit = api_limit(request)};
     struct ty_cursor cursor;
     struct ty_error err;
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     api_begin_page(&page.writer, &body);
     if (api_cursor(api, request, "volumes", &cursor, &err) != TY_OK ||
         ty_volumes_list(page.reader, api_caller(request)->tenant, cursor.text, page.limit + 1,

@@ -211,7 +211,7 @@ static ty_status apply_file_member(struct ty_config *config, const char *name, c
 
 static ty_status apply_file(struct ty_config *config, const char *path, struct ty_error *err)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, CONFIG_FILE_MAX);
     ty_auto_json document = NULL;
     if (ty_file_read(AT_FDCWD, path, &text, err) != TY_OK)

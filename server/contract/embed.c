@@ -42,7 +42,7 @@ static ty_status write_checked(const json_t *document, const char *to, struct ty
 static ty_status write_json(const char *from, const char *to, const char *rules_to,
                             struct ty_error *err)
 {
-    ty_auto_buf yaml;
+    ty_auto_buf yaml = {0};
     ty_auto_json document = NULL;
     ty_status status;
 
@@ -76,7 +76,7 @@ static const struct embedded kinds[] = {
 static ty_status add_document(struct ty_buf *out, const struct embedded *kind, const char *from,
                               struct ty_error *err)
 {
-    ty_auto_buf file;
+    ty_auto_buf file = {0};
     uint8_t digest[TY_SHA256];
     char tag[64];
     ty_status status;
@@ -104,7 +104,7 @@ static ty_status add_document(struct ty_buf *out, const struct embedded *kind, c
 
 static ty_status write_c(const char *to, char *const *files, struct ty_error *err)
 {
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
     ty_status status;
 
     ty_buf_init(&out, FILE_MAX);

@@ -31,7 +31,7 @@ void launch_destroy_spec(struct ty_job_spec **spec)
 ty_status launch_read_spec(struct ty_reader *reader, int64_t row, struct ty_job_spec **spec_out,
                            struct ty_error *err)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, SPEC_MAX);
     ty_status status = ty_jobs_spec(reader, row, &text, err);
     if (status != TY_OK)
@@ -119,7 +119,7 @@ ty_status launch_job(struct ty_engine *engine, struct live_job *job, struct ty_e
         return status;
     keep_rules(job, spec);
 
-    ty_auto_buf resume;
+    ty_auto_buf resume = {0};
     ty_buf_init(&resume, TY_FILE_PATH_MAX + 1024);
     if (spec->checkpoint_resume) {
         status = find_checkpoint(engine, job, spec, &resume, err);

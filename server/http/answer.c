@@ -61,7 +61,7 @@ static void write_document(struct draft *draft)
 {
     struct ty_request *request = draft->request;
     struct ty_response *response = draft->response;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     size_t len;
 
     ty_buf_init(&buf, PROBLEM_MAX);
@@ -308,14 +308,14 @@ static void write_fields(struct draft *draft)
 static bool give_fields(struct draft *draft)
 {
     size_t len = draft->head.len;
-    char *room = ty_arena_alloc(&draft->response->arena, len + 1);
+    char *filler = ty_arena_alloc(&draft->request->arena, len + 1);
     char *copy;
 
-    if (!room)
+    if (!filler)
         return false;
-    memset(room, 'x', len);
-    room[len] = '\0';
-    if (MHD_add_response_header(draft->reply, "Request-Id", room) == MHD_NO)
+    memset(filler, 'x', len);
+    filler[len] = '\0';
+    if (MHD_add_response_header(draft->reply, "Request-Id", filler) == MHD_NO)
         return false;
     copy = (char *)(uintptr_t)MHD_get_response_header(draft->reply, "Request-Id");
     if (!copy || strlen(copy) != len)

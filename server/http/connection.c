@@ -227,7 +227,7 @@ static ssize_t refuse(struct ty_connection *connection, struct ty_wire_fault fau
     const struct ty_problem_kind *kind = ty_problem_find(fault.code);
     int64_t wall_us = ty_now_us(server->clock);
     char id[TY_ID_TEXT];
-    ty_auto_buf answer;
+    ty_auto_buf answer = {0};
 
     if (!kind)
         kind = ty_problem_of_status(TY_INTERNAL);

@@ -29,7 +29,7 @@ const char *ty_reason_phrase(int status)
 void ty_reject_write(struct ty_buf *buf, const struct ty_problem_kind *kind, const char *detail,
                      const char *request_id, int64_t wall_us, bool head_only)
 {
-    ty_auto_buf body;
+    ty_auto_buf body = {0};
     char date[TY_HTTP_DATE_TEXT];
 
     ty_buf_init(&body, 4096);

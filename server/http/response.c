@@ -250,7 +250,7 @@ void ty_response_attachment(struct ty_response *response, const char *name)
     size_t len = strlen(name);
     char *repaired = malloc(3 * len + 1);
     size_t used;
-    ty_auto_buf value;
+    ty_auto_buf value = {0};
 
     ty_buf_init(&value, 64 + 12 * len);
     if (!response || !repaired) {

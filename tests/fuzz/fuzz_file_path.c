@@ -35,7 +35,7 @@ static int digit(char c)
 
 static void check_encoding(const char *path, size_t len)
 {
-    ty_auto_buf url;
+    ty_auto_buf url = {0};
     size_t at = 0;
     ty_buf_init(&url, 3 * len + 1);
     ty_file_path_encode(path, len, &url);
@@ -52,7 +52,7 @@ static void check_encoding(const char *path, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ty_auto_free char *path = malloc(size + 1);
-    ty_auto_buf joined;
+    ty_auto_buf joined = {0};
     memcpy(path, data, size);
     path[size] = '\0';
     ty_status status = ty_file_path_check(path, size, NULL);

@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ty_error err;
-    ty_auto_buf out;
-    ty_auto_buf again;
+    ty_auto_buf out = {0};
+    ty_auto_buf again = {0};
     size_t len;
     void *packed;
 

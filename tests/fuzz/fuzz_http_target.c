@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
     struct parsed first;
-    ty_auto_buf again;
+    ty_auto_buf again = {0};
 
     if (!text)
         abort();

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ty_auto_json from_yaml = NULL;
     struct ty_json_writer writer;
     struct ty_error err = {0};
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 64 * size + 1000);
     if (ty_json_parse((const char *)data, size, &value, &err)) {

@@ -24,7 +24,7 @@ static void check(json_t *document)
         abort();
     for (size_t i = 0; i < plan->replica_count; i++) {
         const struct ty_sandbox sandbox = {.hostname = "h", .hosts_path = "/h"};
-        ty_auto_buf options;
+        ty_auto_buf options = {0};
         ty_buf_init(&options, 1 << 20);
         ty_sandbox_options(&plan->replicas[i], &sandbox, &options);
         for (size_t j = 0; j < plan->replicas[i].mount_count; j++) {

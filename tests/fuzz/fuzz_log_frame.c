@@ -18,7 +18,7 @@ static void require(bool truth)
 
 static void check_json(const struct ty_frame *frame)
 {
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
     ty_buf_init(&out, 6 * TY_FRAME_MAX + 256);
     ty_frame_json(frame, "worker-0", &out);
     require(out.failed == TY_OK);
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t expected = ty_utf8_repair(log, len, true, whole, &used);
     static const ty_frames modes[] = {TY_FRAMES_ENDED, TY_FRAMES_OPEN};
     for (size_t at = 0; at < sizeof(modes) / sizeof(*modes); at++) {
-        ty_auto_buf out;
+        ty_auto_buf out = {0};
         ty_buf_init(&out, 3 * len + 16);
         take_frames(log, len, ((size_t)data[0] + 1) * (1 + len / 256), modes[at], &out);
         require(out.len == expected && (expected == 0 || memcmp(out.data, whole, expected) == 0));

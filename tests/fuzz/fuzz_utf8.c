@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_quote(const char *bytes, size_t len)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 6 * len + 2);
     ty_json_quote(&text, bytes, len);

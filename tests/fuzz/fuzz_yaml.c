@@ -12,7 +12,7 @@ static void check_round_trip(const json_t *value)
 {
     ty_auto_json back = NULL;
     struct ty_error err;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 1 << 20);
     ty_yaml_write(&text, value);

@@ -104,8 +104,8 @@ static int64_t await(struct driver *driver, const char *job_id)
 
 static json_t *load(const char *path, const char *number)
 {
-    ty_auto_buf text;
-    ty_auto_buf filled;
+    ty_auto_buf text = {0};
+    ty_auto_buf filled = {0};
     struct ty_error why;
     ty_buf_init(&text, FILE_MAX);
     ty_buf_init(&filled, FILE_MAX);

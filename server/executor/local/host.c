@@ -148,7 +148,7 @@ static bool torchrun_needs_tee(void)
         "/usr/lib/python3/dist-packages/torch/distributed/elastic/multiprocessing/api.py";
     if (access("/usr/bin/python3.9", X_OK) == 0 || access("/usr/bin/python3.10", X_OK) == 0)
         return false;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     struct ty_error ignored;
     ty_buf_init(&text, 1 << 20);
     return ty_file_read(AT_FDCWD, path, &text, &ignored) == TY_OK &&

@@ -53,7 +53,7 @@ static void refuse(struct adder *adder, const char *what, const char *name)
 
 static void add_expanded(struct adder *adder, const char *name, const char *text)
 {
-    ty_auto_buf value;
+    ty_auto_buf value = {0};
     ty_buf_init(&value, VALUE_MAX);
     ty_expand(text, adder->out, &value);
     if (adder->status == TY_OK)
@@ -185,7 +185,7 @@ static void add_static(struct adder *adder)
 
 static void add_rendezvous_conf(struct adder *adder, const json_t *conf)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, VALUE_MAX);
     for (size_t i = 0; i < json_array_size(conf); i++) {
         const json_t *item = json_array_get(conf, i);
@@ -266,7 +266,7 @@ static ty_status add_words(const json_t *words, const struct ty_variables *varia
 {
     for (size_t i = 0; i < json_array_size(words); i++) {
         const char *word = json_string_value(json_array_get(words, i));
-        ty_auto_buf text;
+        ty_auto_buf text = {0};
         ty_buf_init(&text, VALUE_MAX);
         ty_expand(word ? word : "", variables, &text);
         ty_status status = ty_buf_check(&text, "an argument", err);

@@ -189,7 +189,7 @@ ty_status ty_run_folder_plan(struct local *local, const char *object, json_t **p
                              struct ty_error *err)
 {
     ty_auto_fd folder = -1;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, TY_PLAN_BYTES);
     ty_status status = ty_folder_open(local->runs_fd, object, false, &folder, err);
     if (status == TY_OK)

@@ -251,8 +251,8 @@ void ty_cgroup_make_here(const char *name, const struct ty_cgroup_limits *limits
     };
     if (limits->memory_bytes <= 0 && limits->cpu_millis <= 0)
         return;
-    ty_auto_buf mountinfo;
-    ty_auto_buf membership;
+    ty_auto_buf mountinfo = {0};
+    ty_auto_buf membership = {0};
     ty_buf_init(&mountinfo, TEXT_MAX);
     ty_buf_init(&membership, TEXT_MAX);
     read_text("/proc/self/mountinfo", &mountinfo);

@@ -35,7 +35,7 @@ static void begin_line(struct ty_json_writer *writer, struct ty_buf *buf, const 
 ty_status ty_facts_supervisor(int fd, const struct ty_plan *plan, int64_t wall_us,
                               struct ty_error *err)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     struct ty_json_writer writer;
     begin_line(&writer, &buf, "supervisor", wall_us);
     ty_json_put_int(&writer, "pid", getpid());
@@ -48,7 +48,7 @@ ty_status ty_facts_supervisor(int fd, const struct ty_plan *plan, int64_t wall_u
 ty_status ty_facts_process(int fd, const char *replica, pid_t pid, int64_t wall_us,
                            struct ty_error *err)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     struct ty_json_writer writer;
     begin_line(&writer, &buf, "process", wall_us);
     ty_json_put_string(&writer, "replica", replica);
@@ -98,7 +98,7 @@ static void put_condition(struct ty_json_writer *writer, const struct ty_op_cond
 ty_status ty_facts_state(int fd, const struct ty_op *op, const char *unenforced, bool durable,
                          int64_t wall_us, struct ty_error *err)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     struct ty_json_writer writer;
     struct ty_op_view view;
     ty_op_look(op, &view);
@@ -126,7 +126,7 @@ ty_status ty_facts_state(int fd, const struct ty_op *op, const char *unenforced,
 
 ty_status ty_facts_not_begun(int fd, const char *message, int64_t wall_us, struct ty_error *err)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     struct ty_json_writer writer;
     begin_line(&writer, &buf, "state", wall_us);
     ty_json_put_bool(&writer, "terminal", true);

@@ -206,7 +206,7 @@ ty_status ty_plan_parse(json_t *document, struct ty_plan **plan_out, struct ty_e
 ty_status ty_plan_read(int folder_fd, const char *name, struct ty_plan **plan_out,
                        struct ty_error *err)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, TY_PLAN_BYTES);
     ty_status status = ty_file_read(folder_fd, name, &text, err);
     if (status != TY_OK)
@@ -226,7 +226,7 @@ static ty_status fill_text(struct ty_plan *plan, const char **text, const char *
     const char *at = strstr(*text, token);
     if (!at)
         return TY_OK;
-    ty_auto_buf filled;
+    ty_auto_buf filled = {0};
     ty_buf_init(&filled, TY_PLAN_BYTES);
     const char *rest = *text;
     for (; at; at = strstr(rest, token)) {

@@ -98,7 +98,7 @@ static ty_status write_options(const struct ty_process_setup *setup, struct ty_p
     char hostname[TY_OP_TEXT];
     snprintf(hostname, sizeof hostname, "%s-%s", setup->plan->object, setup->replica->name);
     const struct ty_sandbox sandbox = {.hostname = hostname, .hosts_path = setup->hosts_path};
-    ty_auto_buf options;
+    ty_auto_buf options = {0};
     ty_buf_init(&options, OPTIONS_MAX);
     ty_sandbox_options(&replica, &sandbox, &options);
     ty_status status = ty_buf_check(&options, "the sandbox's options", err);

@@ -328,7 +328,7 @@ static void turn(struct run *run)
 static ty_status write_hosts(struct run *run, struct ty_error *err)
 {
     const struct ty_plan *plan = run->options->plan;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
     ty_buf_init(&text, 1 << 20);
     ty_buf_adds(&text, "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n");
     for (size_t i = 0; i < run->count; i++) {

@@ -6,7 +6,7 @@
 
 static void appends_add_up_and_are_always_ended(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 1000);
@@ -24,7 +24,7 @@ static void appends_add_up_and_are_always_ended(void **state)
 
 static void the_maximum_itself_fits_and_one_byte_more_does_not(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     struct ty_error err;
 
     (void)state;
@@ -40,7 +40,7 @@ static void the_maximum_itself_fits_and_one_byte_more_does_not(void **state)
 
 static void a_failure_sticks_until_the_buffer_is_cleared(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 4);
@@ -58,7 +58,7 @@ static void a_failure_sticks_until_the_buffer_is_cleared(void **state)
 
 static void a_buffer_with_maximum_zero_holds_nothing(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 0);
@@ -71,7 +71,7 @@ static void a_buffer_with_maximum_zero_holds_nothing(void **state)
 
 static void the_largest_maximum_does_not_overflow(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, SIZE_MAX);
@@ -83,7 +83,7 @@ static void the_largest_maximum_does_not_overflow(void **state)
 
 static void growth_keeps_all_bytes(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 100000);
@@ -100,7 +100,7 @@ static void a_formatted_text_of_any_length_is_kept_whole(void **state)
 {
     (void)state;
     for (int width = 250; width < 260; width++) {
-        ty_auto_buf buf;
+        ty_auto_buf buf = {0};
 
         ty_buf_init(&buf, 1000);
         ty_buf_addf(&buf, "%*d", width, 7);
@@ -112,7 +112,7 @@ static void a_formatted_text_of_any_length_is_kept_whole(void **state)
 
 static void reserved_room_is_written_in_place(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     char *room;
 
     (void)state;
@@ -129,7 +129,7 @@ static void reserved_room_is_written_in_place(void **state)
 
 static void consuming_takes_from_the_front(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 10);
@@ -144,7 +144,7 @@ static void consuming_takes_from_the_front(void **state)
 
 static void taking_hands_over_the_memory_and_leaves_an_empty_buffer(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     size_t len = 99;
     char *taken;
 

@@ -48,7 +48,7 @@ static size_t count_entries(int fd)
 static void what_was_written_is_read_back(void **state)
 {
     const struct place *place = *state;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     struct stat info;
 
     ty_buf_init(&buf, 1000);
@@ -74,7 +74,7 @@ static void a_file_of_just_the_maximum_is_read_and_a_larger_one_refused(void **s
     memset(bytes, 'b', sizeof(bytes));
     assert_int_equal(ty_file_write(place->fd, "big", bytes, sizeof(bytes), 0600, NULL), TY_OK);
     for (size_t spare = 0; spare < 2; spare++) {
-        ty_auto_buf buf;
+        ty_auto_buf buf = {0};
         struct ty_error err;
 
         ty_buf_init(&buf, sizeof(bytes) + 1 - spare);
@@ -96,7 +96,7 @@ static void reading_what_is_not_a_readable_file_fails(void **state)
 {
     const struct place *place = *state;
     struct ty_error err;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     ty_buf_init(&buf, 100);
     assert_int_equal(ty_file_read(place->fd, "none", &buf, &err), TY_NOT_FOUND);
@@ -110,7 +110,7 @@ static void errors_never_show_the_folder(void **state)
 {
     const struct place *place = *state;
     struct ty_error err;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     char path[TEMPORARY_PATH + 32];
 
     ty_buf_init(&buf, 100);
@@ -127,7 +127,7 @@ static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
 {
     const struct place *place = *state;
     struct ty_error err;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     ty_buf_init(&buf, 100);
     assert_int_equal(mkdirat(place->fd, "taken", 0700), 0);
@@ -141,7 +141,7 @@ static void a_write_follows_a_path_and_replaces_links_not_their_targets(void **s
 {
     const struct place *place = *state;
     struct stat info;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     ty_buf_init(&buf, 100);
     assert_int_equal(mkdirat(place->fd, "sub", 0700), 0);

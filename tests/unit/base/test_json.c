@@ -110,7 +110,7 @@ static void a_nul_byte_in_the_input_is_refused(void **state)
 static ty_status parse_nested(int depth, const char *open, const char *close, struct ty_error *err)
 {
     ty_auto_json json = NULL;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 10000);
     for (int i = 0; i < depth; i++)
@@ -149,7 +149,7 @@ static void brackets_within_strings_do_not_nest(void **state)
 static ty_status parse_many(size_t values, const char *value, struct ty_error *err)
 {
     ty_auto_json json = NULL;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 10000000);
     for (size_t i = 0; i < values; i++)

@@ -5,7 +5,7 @@
 
 static void pointers_escape_tilde_and_slash(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 100);
@@ -38,7 +38,7 @@ static void strings_are_escaped_and_repaired(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-        ty_auto_buf buf;
+        ty_auto_buf buf = {0};
 
         ty_buf_init(&buf, 100);
         ty_json_quote(&buf, cases[i].bytes, cases[i].len);
@@ -48,7 +48,7 @@ static void strings_are_escaped_and_repaired(void **state)
 
 static void the_writer_puts_commas_where_they_belong(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     struct ty_json_writer w;
 
     (void)state;
@@ -83,7 +83,7 @@ static void the_writer_puts_commas_where_they_belong(void **state)
 
 static void integers_beyond_2_to_53_become_strings(void **state)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     struct ty_json_writer w;
 
     (void)state;
@@ -124,7 +124,7 @@ static void real_numbers_are_short_and_read_back_exactly(void **state)
         ty_auto_json json = json_real(cases[i].value);
         ty_auto_json back = NULL;
         struct ty_json_writer w;
-        ty_auto_buf buf;
+        ty_auto_buf buf = {0};
 
         ty_buf_init(&buf, 100);
         ty_json_writer_init(&w, &buf);
@@ -144,7 +144,7 @@ static void a_tree_is_written_as_it_was_parsed(void **state)
         "\"big\":9223372036854775807}";
     ty_auto_json json = NULL;
     struct ty_json_writer w;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 1000);
@@ -158,7 +158,7 @@ static void a_tree_beyond_the_buffer_fails_in_the_buffer(void **state)
 {
     ty_auto_json json = json_pack("{s:[s,s,s]}", "a", "long text", "long text", "long text");
     struct ty_json_writer w;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 20);
@@ -171,7 +171,7 @@ static void a_tree_beyond_the_buffer_fails_in_the_buffer(void **state)
 static void the_writer_goes_64_levels_deep_and_no_deeper(void **state)
 {
     struct ty_json_writer w;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     (void)state;
     ty_buf_init(&buf, 1000);

@@ -25,7 +25,7 @@ static void expect(ty_status status)
 
 static void fill_buffer(void *context)
 {
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
     char *taken;
 
     (void)context;
@@ -84,8 +84,8 @@ static void write_both(void *context)
 {
     const json_t *value = context;
     struct ty_json_writer writer;
-    ty_auto_buf json;
-    ty_auto_buf yaml;
+    ty_auto_buf json = {0};
+    ty_auto_buf yaml = {0};
 
     ty_buf_init(&json, 100000);
     ty_json_writer_init(&writer, &json);

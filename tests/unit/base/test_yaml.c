@@ -10,7 +10,7 @@ static void check_parse(const char *yaml, size_t len, const char *json)
     ty_auto_json parsed = NULL;
     struct ty_json_writer writer;
     struct ty_error err;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     if (ty_yaml_parse(yaml, len, &parsed, &err))
         fail_msg("%s: %s", yaml, err.text);
@@ -202,7 +202,7 @@ static ty_status parse_text(const struct ty_buf *text, struct ty_error *err)
 static void aliases_of_aliases_hit_the_limit_of_values(void **state)
 {
     struct ty_error err;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     (void)state;
     ty_buf_init(&text, 10000);
@@ -220,7 +220,7 @@ static void aliases_of_aliases_hit_the_limit_of_values(void **state)
 static void aliases_of_long_texts_hit_the_limit_of_text(void **state)
 {
     struct ty_error err;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     (void)state;
     ty_buf_init(&text, 3000000);
@@ -236,7 +236,7 @@ static void aliases_of_long_texts_hit_the_limit_of_text(void **state)
 static void aliases_of_objects_with_long_keys_hit_the_limit_of_text(void **state)
 {
     struct ty_error err;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     (void)state;
     ty_buf_init(&text, 3000000);
@@ -252,7 +252,7 @@ static void aliases_of_objects_with_long_keys_hit_the_limit_of_text(void **state
 
 static ty_status parse_nested(int depth, struct ty_error *err)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 1000000);
     for (int i = 0; i < depth; i++)
@@ -277,7 +277,7 @@ static void nesting_is_limited_to_64_levels(void **state)
 static void aliases_cannot_nest_deeper_than_64_levels(void **state)
 {
     struct ty_error err;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     (void)state;
     ty_buf_init(&text, 100000);

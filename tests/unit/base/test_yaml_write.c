@@ -8,7 +8,7 @@ static void check_round_trip(const json_t *value)
 {
     ty_auto_json back = NULL;
     struct ty_error err;
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 1000000);
     ty_yaml_write(&text, value);
@@ -21,7 +21,7 @@ static void check_round_trip(const json_t *value)
 
 static void check_write(json_t *value, const char *expected)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 100000);
     ty_yaml_write(&text, value);
@@ -86,7 +86,7 @@ static void texts_that_a_reader_would_retype_are_quoted(void **state)
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(retyped); i++) {
         ty_auto_json value = json_pack("[s,{s:s}]", retyped[i], retyped[i], retyped[i]);
-        ty_auto_buf text;
+        ty_auto_buf text = {0};
 
         ty_buf_init(&text, 1000);
         ty_yaml_write(&text, value);
@@ -117,7 +117,7 @@ static void ordinary_texts_stay_plain(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-        ty_auto_buf expected;
+        ty_auto_buf expected = {0};
 
         ty_buf_init(&expected, 100);
         ty_buf_addf(&expected, "%s\n", cases[i]);
@@ -217,7 +217,7 @@ static void keys_of_any_length_survive(void **state)
 static void writing_stops_64_levels_down(void **state)
 {
     ty_auto_json value = json_integer(1);
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     (void)state;
     for (int i = 0; i < 64; i++)
@@ -232,7 +232,7 @@ static void writing_stops_64_levels_down(void **state)
 static void a_text_beyond_the_buffer_fails_in_the_buffer(void **state)
 {
     ty_auto_json value = json_pack("{s:s,s:[i,i,i,i]}", "a", "0123456789", "b", 1, 2, 3, 4);
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     (void)state;
     ty_buf_init(&text, 16);

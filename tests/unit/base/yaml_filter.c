@@ -7,8 +7,8 @@ int main(void)
 {
     ty_auto_json value = NULL;
     struct ty_error err;
-    ty_auto_buf in;
-    ty_auto_buf out;
+    ty_auto_buf in = {0};
+    ty_auto_buf out = {0};
     size_t got;
     char *room;
 

@@ -80,7 +80,7 @@ static void scripts_have_every_command_and_every_flag(void **state)
     };
     (void)state;
     for (size_t s = 0; s < UNIT_COUNT(shells); s++) {
-        ty_auto_buf text;
+        ty_auto_buf text = {0};
         capture(print_script, shells[s].shell, &text);
         assert_options(&text, shells[s].prefix, cli_global_options);
         for (size_t i = 0; cli_commands[i]; i++) {
@@ -95,11 +95,11 @@ static void scripts_have_every_command_and_every_flag(void **state)
 
 static void help_has_every_flag_of_its_command(void **state)
 {
-    ty_auto_buf overview;
+    ty_auto_buf overview = {0};
     (void)state;
     capture(print_overview, NULL, &overview);
     for (size_t i = 0; cli_commands[i]; i++) {
-        ty_auto_buf text;
+        ty_auto_buf text = {0};
         assert_mentions(&overview, "\n  ", cli_commands[i]->name);
         capture(print_help, cli_commands[i], &text);
         assert_command(&text, "--", cli_commands[i]);

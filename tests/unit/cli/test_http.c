@@ -59,7 +59,7 @@ static void pauses_stay_within_their_bounds_and_use_them(void **state)
 
 static void paths_and_queries_are_encoded(void **state)
 {
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
     (void)state;
     ty_buf_init(&out, 1024);
     http_encode(&out, "aZ9-._~ /?&=+%ü");

@@ -49,7 +49,7 @@ static void assert_golden(const char *name, const char *text)
 {
     struct ty_error err;
     char path[1024];
-    ty_auto_buf golden;
+    ty_auto_buf golden = {0};
     ty_buf_init(&golden, 1024 * 1024);
     snprintf(path, sizeof path, "%s/%s", GOLDEN, name);
     if (getenv("TRAINYARD_GOLDEN_UPDATE"))

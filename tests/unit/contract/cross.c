@@ -12,7 +12,7 @@
 static char *wrap(const json_t *schema)
 {
     ty_auto_free char *text = json_dumps(schema, JSON_ENCODE_ANY | JSON_COMPACT);
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
 
     ty_buf_init(&out, 1 << 24);
     ty_buf_addf(

@@ -17,7 +17,7 @@
 static inline ty_status small_create(const char *schema, const char *schemas,
                                      struct ty_contract **contract_out, struct ty_error *err)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 1 << 20);
     ty_buf_addf(

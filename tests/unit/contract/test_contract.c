@@ -64,7 +64,7 @@ static void a_schema_that_cannot_be_compiled_is_refused_with_its_pointer(void **
 static ty_status get_with(const char *members, struct ty_contract **contract_out,
                           struct ty_error *err)
 {
-    ty_auto_buf text;
+    ty_auto_buf text = {0};
 
     ty_buf_init(&text, 1 << 16);
     ty_buf_addf(&text,

@@ -140,7 +140,7 @@ static void the_page_of_codes_has_an_anchor_a_code_and_escapes_its_text(void **s
         {"not_found", 404, "No <such> object",     "Look at `GET /v1/jobs` & \"others\"."},
         {"conflict",  409, "The state forbids it", "An `unclosed mark"                   },
     };
-    ty_auto_buf page;
+    ty_auto_buf page = {0};
 
     (void)state;
     ty_buf_init(&page, 1 << 20);

@@ -38,7 +38,7 @@ static void lay(const struct fake *fake, const char *path, const char *text)
 static void expect(const struct fake *fake, const char *path, const char *text)
 {
     struct ty_error err;
-    ty_auto_buf bytes;
+    ty_auto_buf bytes = {0};
     ty_buf_init(&bytes, 1000);
     assert_int_equal(ty_file_read(fake->fd, path, &bytes, &err), TY_OK);
     assert_string_equal(bytes.data ? bytes.data : "", text);

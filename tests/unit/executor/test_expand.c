@@ -54,7 +54,7 @@ static void expansion_follows_kubernetes(void **state)
     assert_int_equal(ty_variables_add(&variables, "VAR_REF", "$(VAR_A)", &err), TY_OK);
     assert_int_equal(ty_variables_add(&variables, "VAR_EMPTY", "", &err), TY_OK);
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-        ty_auto_buf out;
+        ty_auto_buf out = {0};
         ty_buf_init(&out, 1000);
         ty_expand(cases[i].text, &variables, &out);
         assert_int_equal(out.failed, TY_OK);

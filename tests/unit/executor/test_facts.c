@@ -51,7 +51,7 @@ static void a_failed_run_reads_back_as_it_was_written(void **state)
     ty_op_exited(&op, &pods[0], &ended, (struct ty_op_now){3, 300});
     ty_auto_fd fd = memfd_create("facts", MFD_CLOEXEC);
     assert_int_equal(ty_facts_state(fd, &op, "memory", true, 400, &err), TY_OK);
-    ty_auto_buf line;
+    ty_auto_buf line = {0};
     ty_buf_init(&line, 1 << 20);
     read_all(fd, &line);
     assert_int_equal(ty_fact_read(line.data, line.len - 1, 7, &fact, &err), TY_OK);
@@ -80,7 +80,7 @@ static void a_run_that_could_not_begin_reads_as_failed(void **state)
     (void)state;
     ty_auto_fd fd = memfd_create("facts", MFD_CLOEXEC);
     assert_int_equal(ty_facts_not_begun(fd, "no \"room\"", 5, &err), TY_OK);
-    ty_auto_buf line;
+    ty_auto_buf line = {0};
     ty_buf_init(&line, 1 << 20);
     read_all(fd, &line);
     assert_int_equal(ty_fact_read(line.data, line.len - 1, 1, &fact, &err), TY_OK);

@@ -27,7 +27,7 @@ static void what_was_deflated_inflates_to_itself(void **state)
         char *text = text_of(sizes[i]);
         size_t packed_len;
         void *packed = ty_gzip_deflate(text, sizes[i], &packed_len);
-        ty_auto_buf out;
+        ty_auto_buf out = {0};
 
         assert_non_null(packed);
         assert_true(packed_len < sizes[i]);
@@ -57,14 +57,14 @@ static void a_cut_spoiled_or_prolonged_stream_is_refused(void **state)
 
     (void)state;
     for (size_t cut = 0; cut < len; cut++) {
-        ty_auto_buf out;
+        ty_auto_buf out = {0};
 
         ty_buf_init(&out, 10000);
         assert_int_equal(ty_gzip_inflate(packed, cut, &out, &err), TY_INVALID);
         assert_string_equal(err.code, "bad_encoding");
     }
     for (size_t at = 0; at < len; at++) {
-        ty_auto_buf out;
+        ty_auto_buf out = {0};
 
         if (at >= 4 && at < 10)
             continue; /* time, flags of no effect, system */
@@ -74,8 +74,8 @@ static void a_cut_spoiled_or_prolonged_stream_is_refused(void **state)
         packed[at] ^= 0x55;
     }
     {
-        ty_auto_buf longer;
-        ty_auto_buf out;
+        ty_auto_buf longer = {0};
+        ty_auto_buf out = {0};
 
         ty_buf_init(&longer, len + 1);
         ty_buf_add(&longer, packed, len);
@@ -93,7 +93,7 @@ static void the_buffers_maximum_bounds_what_comes_out(void **state)
     size_t len;
     void *packed = ty_gzip_deflate(text, 20000, &len);
     struct ty_error err;
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
 
     (void)state;
     ty_buf_init(&out, 19999);
@@ -111,7 +111,7 @@ static void a_ratio_over_a_hundred_is_a_bomb(void **state)
     size_t len;
     void *packed = ty_gzip_deflate(zeros, SIZE, &len);
     struct ty_error err;
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
 
     (void)state;
     assert_true(SIZE / len > TY_GZIP_RATIO);

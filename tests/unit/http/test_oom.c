@@ -78,7 +78,7 @@ static void pack_and_unpack(void *context)
     char text[3000];
     size_t len = 0;
     void *packed;
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
 
     (void)context;
     memset(text, 'a', sizeof text);

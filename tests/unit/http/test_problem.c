@@ -72,7 +72,7 @@ static void a_known_code_wins_over_the_status_and_an_unknown_one_does_not(void *
 static json_t *document(const char *code, const char *detail, const struct ty_faults *faults)
 {
     json_t *json = NULL;
-    ty_auto_buf buf;
+    ty_auto_buf buf = {0};
 
     ty_buf_init(&buf, 100000);
     ty_problem_write(&buf, ty_problem_find(code), detail, "/v1/jobs/a%2Fb", "req_1", faults);

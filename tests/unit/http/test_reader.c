@@ -65,7 +65,7 @@ static void messages_come_out_in_normal_form_however_they_are_cut(void **state)
 
         for (size_t step = 1; step <= len; step++) {
             struct ty_reader reader;
-            ty_auto_buf out;
+            ty_auto_buf out = {0};
 
             ty_buf_init(&out, 10000);
             ty_reader_init(&reader, &limits);
@@ -114,7 +114,7 @@ static void what_breaks_a_rule_stops_the_reader_behind_the_last_good_message(voi
             len = strlen(bytes);
             for (size_t step = 1; step <= len; step++) {
                 struct ty_reader reader;
-                ty_auto_buf out;
+                ty_auto_buf out = {0};
 
                 ty_buf_init(&out, 10000);
                 ty_buf_adds(&out, "");
@@ -138,7 +138,7 @@ static void heads_are_kept_in_order_with_all_they_said(void **state)
         "BREW /d HTTP/1.1\r\n" HOST "\r\n";
     struct ty_reader reader;
     struct ty_head *head;
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
 
     (void)state;
     ty_buf_init(&out, 10000);
@@ -178,7 +178,7 @@ static void a_head_given_back_keeps_nothing_of_the_last(void **state)
     struct ty_reader reader;
     struct ty_head *head;
     struct ty_head *again;
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
 
     (void)state;
     ty_buf_init(&out, 10000);
@@ -217,7 +217,7 @@ static void the_limits_are_exact(void **state)
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
         struct ty_reader reader;
-        ty_auto_buf out;
+        ty_auto_buf out = {0};
         size_t len = (size_t)snprintf(bytes, sizeof bytes, "GET /%0*d HTTP/1.1\r\n" HOST,
                                       cases[i].target - 1, 0);
 
@@ -242,7 +242,7 @@ static void the_last_request_of_a_connection_is_told_to_be(void **state)
 {
     static const char one[] = "GET /a HTTP/1.1\r\n" HOST "\r\n";
     struct ty_reader reader;
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
 
     (void)state;
     ty_buf_init(&out, 10000);

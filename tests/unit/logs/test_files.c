@@ -53,7 +53,7 @@ static void paths_are_judged_by_the_rule(void **state)
 static void segments_are_joined_and_a_slash_inside_one_is_refused(void **state)
 {
     (void)state;
-    ty_auto_buf path;
+    ty_auto_buf path = {0};
     ty_buf_init(&path, TY_FILE_PATH_MAX);
     assert_int_equal(ty_file_path_add(&path, "a", 1, NULL), TY_OK);
     assert_int_equal(ty_file_path_add(&path, "a%2Fb.pt", 8, NULL), TY_OK);
@@ -101,7 +101,7 @@ static void encoded_paths_keep_every_byte(void **state)
     };
     (void)state;
     for (size_t at = 0; at < UNIT_COUNT(cases); at++) {
-        ty_auto_buf url;
+        ty_auto_buf url = {0};
         ty_buf_init(&url, 1000);
         ty_file_path_encode(cases[at].path, strlen(cases[at].path), &url);
         assert_string_equal(url.data, cases[at].url);

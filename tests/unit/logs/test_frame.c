@@ -211,7 +211,7 @@ static void frames_put_together_are_the_repaired_bytes_for_any_chunks(void **sta
         size_t expected = ty_utf8_repair(bytes, len, true, repaired, &used);
         size_t frames = 0;
         for (uint32_t chunks = 0; chunks < 6; chunks++) {
-            ty_auto_buf out;
+            ty_auto_buf out = {0};
             ty_buf_init(&out, 3 * SIZE);
             size_t count = follow(bytes, len, seed * 100 + chunks, chunks >= 3, &out);
             assert_int_equal(out.failed, TY_OK);
@@ -235,7 +235,7 @@ static void a_frame_is_one_line_of_json_and_one_event(void **state)
     const struct ty_frame frame = {
         .offset = 10, .next = 40, .end = TY_FRAME_LINE, .bytes = bytes, .len = sizeof(bytes) - 1};
     (void)state;
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
     ty_buf_init(&out, 10000);
     ty_frame_json(&frame, "worker-0", &out);
     assert_int_equal(out.failed, TY_OK);
@@ -246,7 +246,7 @@ static void a_frame_is_one_line_of_json_and_one_event(void **state)
 
     ty_buf_clear(&out);
     ty_frame_event(&frame, "worker-0", &out);
-    ty_auto_buf expected;
+    ty_auto_buf expected = {0};
     ty_buf_init(&expected, 10000);
     ty_buf_addf(&expected, "id: 40\ndata: %s\n\n", json);
     assert_string_equal(out.data, expected.data);
@@ -258,7 +258,7 @@ static void the_worst_frame_fits_the_stated_size(void **state)
     char *bytes = calloc(1, TY_FRAME_MAX);
     const struct ty_frame frame = {
         .next = TY_FRAME_MAX, .end = TY_FRAME_CUT, .bytes = bytes, .len = TY_FRAME_MAX};
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
     ty_buf_init(&out, 6 * TY_FRAME_MAX + 256);
     ty_frame_event(&frame, "a123456789-a123456789-a123456789-a123456789-a123456789-a12345678",
                    &out);

@@ -100,7 +100,7 @@ static void watch_log(void *context)
 static void write_frames(void *context)
 {
     const struct ty_frame frame = {.next = 400, .bytes = context, .len = 400};
-    ty_auto_buf out;
+    ty_auto_buf out = {0};
     ty_buf_init(&out, 100000);
     ty_frame_event(&frame, "m", &out);
     expect(ty_buf_check(&out, "frame", NULL));
