@@ -242,7 +242,7 @@ static ty_status load(const struct ty_config_sources *sources, struct ty_config 
         apply_environment(config, sources->environment, err) != TY_OK ||
         apply_flags(config, sources, err) != TY_OK)
         return err->status;
-    if (config->config[0] == '\0')
+    if (!config->config || config->config[0] == '\0')
         return TY_OK;
     if (apply_file(config, config->config, err) != TY_OK ||
         apply_environment(config, sources->environment, err) != TY_OK)
