@@ -817,9 +817,11 @@ def test_a_full_disk_delays_the_result_and_does_not_lose_it(folder: Path) -> Non
         driver = Driver(folder)
         driver.ask("claim ns tight")
         # Many replicas make a line that no rest of a block holds.
-        script = "[ $$RANK = 0 ] || exec sleep 1000; cat /dev/zero > /output/filler; exit 5"
+        script = "[ $$RANK = 0 ] || exec sleep 1000; until [ -e /output/go ]; do sleep 0.05; done"
+        script += "; cat /dev/zero > /output/filler; exit 5"
         driver.apply(make_job("full", ["/bin/sh", "-c", script], workers=25, **claim_changes("tight")))
         driver.await_kind("full", "running")
+        (data / "volumes/ns/tight/go").touch()
         time.sleep(2)
         assert [item["kind"] for item in driver.of("full")][-1] == "running"  # it has ended and cannot say so
         (data / "volumes/ns/tight/filler").unlink(missing_ok=True)
