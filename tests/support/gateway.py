@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 
 import requests
 
@@ -31,12 +32,12 @@ class Gateway:
 
     # --- the process ---
 
-    def start(self, wait: float = 20.0) -> "Gateway":
-        """Start and wait until it is ready."""
+    def start(self, wait: float = 20.0, program: Sequence[str | pathlib.Path] = (BIN / "trainyardd",)) -> "Gateway":
+        """Start and wait until it is ready. `program` may have a command before it that it is run by."""
         (self.data / "address").unlink(missing_ok=True)
         self.log = open(self.data / "daemon.log", "ab")  # noqa: SIM115 - closed in stop
         self.process = subprocess.Popen(
-            [BIN / "trainyardd", "serve", "--listen", "127.0.0.1:0", "--data", self.data, *self.flags],
+            [*program, "serve", "--listen", "127.0.0.1:0", "--data", self.data, *self.flags],
             stderr=self.log,
             env=self.env,
         )
