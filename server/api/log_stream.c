@@ -104,13 +104,21 @@ static struct log_stream *ref(struct log_stream *stream)
     return stream;
 }
 
+/* What only `read` uses. */
+static void close_source(struct log_stream *stream)
+{
+    ty_log_reader_close(stream->reader);
+    stream->reader = NULL;
+    ty_buf_done(&stream->events);
+    free(stream->chunk);
+    stream->chunk = NULL;
+}
+
 static void unref(struct log_stream *stream)
 {
     if (atomic_fetch_sub(&stream->refs, 1) > 1)
         return;
-    ty_log_reader_close(stream->reader);
-    ty_buf_done(&stream->events);
-    free(stream->chunk);
+    close_source(stream);
     pthread_mutex_destroy(&stream->lock);
     free(stream);
 }
@@ -344,6 +352,7 @@ static void release_stream(void *context)
     struct log_stream *stream = context;
     delist(stream->api->streams, stream);
     ty_log_watch_remove(stream->watch);
+    close_source(stream); /* the waiter may hold the rest for a minute */
     pthread_mutex_lock(&stream->lock);
     stream->released = true;
     pthread_mutex_unlock(&stream->lock);

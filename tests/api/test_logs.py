@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 
@@ -184,3 +185,23 @@ def test_a_slow_reader_delays_nobody(gateway):
     assert time.monotonic() - started < 30
     assert gateway.wait(job)["state"] == "succeeded"
     assert sum(len(chunk) for chunk in slow.iter_content(65536)) == 20_000_000
+
+
+def test_followers_that_leave_take_their_descriptors_with_them(own_gateway):
+    """The job lives on, and says nothing that would show that nobody listens any more."""
+    job = own_gateway.submit(script="import time\nprint('x', flush=True)\ntime.sleep(300)")["id"]
+    own_gateway.wait(job, {"running"})
+    open_files = f"/proc/{own_gateway.process.pid}/fd"
+    before = len(os.listdir(open_files))
+    followers = []
+    for accept in ("text/plain", "text/event-stream") * 20:
+        headers = {"Authorization": f"Bearer {own_gateway.token}", "Accept": accept}
+        url = own_gateway.url(f"/v1/jobs/{job}/logs?follow=true")
+        followers.append(requests.get(url, headers=headers, stream=True, timeout=60))
+    assert len(os.listdir(open_files)) >= before + 2 * len(followers)
+    for follower in followers:
+        follower.close()
+    deadline = time.monotonic() + 30
+    while len(os.listdir(open_files)) > before + 5 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(os.listdir(open_files)) <= before + 5
