@@ -65,6 +65,8 @@ static void add_part(char *out, size_t size, const char *key, const json_t *valu
         text = json_is_true(value) ? "yes" : "no";
     } else if (json_is_null(value)) {
         text = "-";
+    } else if (json_is_string(json_object_get(value, "code"))) {
+        text = json_string_value(json_object_get(value, "code")); /* a warning */
     }
     snprintf(out + used, size - used, "%s%s%s%s", used > 0 ? "," : "", key ? key : "",
              key ? "=" : "", text);

@@ -31,6 +31,7 @@ static void members_are_shown_as_people_read_them(void **state)
         {"list",       "a,2,-"              },
         {"labels",     "team=vision,n=1"    },
         {"none",       "-"                  },
+        {"warnings",   "no_gpu,…"         },
         {"in.side",    "deep"               },
         {"in.missing", "-"                  },
         {"name.x",     "-"                  },
@@ -41,7 +42,8 @@ static void members_are_shown_as_people_read_them(void **state)
         parse("{\"name\":\"mnist\",\"empty\":\"\",\"nothing\":null,\"number\":42,\"real\":0.5,"
               "\"yes\":true,\"no\":false,\"at\":\"2026-01-02T03:04:05.000006Z\","
               "\"other_at\":\"2026-01-02T03:04:05\",\"list\":[\"a\",2,null],"
-              "\"labels\":{\"team\":\"vision\",\"n\":1},\"none\":[],\"in\":{\"side\":\"deep\"},"
+              "\"warnings\":[{\"code\":\"no_gpu\",\"message\":\"m\"},{}],\"labels\":{\"team\":"
+              "\"vision\",\"n\":1},\"none\":[],\"in\":{\"side\":\"deep\"},"
               "\"control\":\"a\\u001b[31m\\nb\\u0085\"}");
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++)
