@@ -58,7 +58,11 @@ struct ty_connection {
     _Atomic uint64_t received; /* bytes of the body being read */
     atomic_bool
         unchecked; /* it became idle and nobody has looked yet whether the client is still there */
-    _Atomic int64_t entered_ms; /* since when a handler runs on the HTTP thread; 0: none */
+    atomic_uint entered; /* the request whose handler runs on the HTTP thread; 0: none */
+
+    /* the tender's alone */
+    unsigned seen_entered;
+    int64_t seen_ms;
 };
 
 /* Set up the connection that `library` names and enter it in the server's list and limits; NULL: no

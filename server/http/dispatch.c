@@ -223,10 +223,9 @@ static enum MHD_Result start_inline(struct ty_request *request)
     struct ty_connection *connection = request->connection;
 
     atomic_store(&request->answer, TY_ANSWER_RUNNING);
-    atomic_store_explicit(&connection->entered_ms, ty_server_now_ms(request->server),
-                          memory_order_relaxed);
+    atomic_store_explicit(&connection->entered, connection->reader.requests, memory_order_relaxed);
     run_handler(request);
-    atomic_store_explicit(&connection->entered_ms, 0, memory_order_relaxed);
+    atomic_store_explicit(&connection->entered, 0, memory_order_relaxed);
     if (atomic_load(&request->answer) == TY_ANSWER_GIVEN)
         return send_reply(request);
     return await_answer(request);

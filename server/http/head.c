@@ -148,20 +148,29 @@ static bool parse_request_line(struct ty_head *head, char *line, char *end,
     return true;
 }
 
+ty_field_id ty_field_find(const char *name, size_t len)
+{
+    unsigned i = 0;
+
+    while (i < TY_FIELD_KNOWN &&
+           (known_fields[i].len != len || (known_fields[i].name[0] | 0x20) != (name[0] | 0x20) ||
+            strncasecmp(known_fields[i].name, name, len) != 0))
+        i++;
+    return (ty_field_id)i;
+}
+
 /* Remember a field the server knows; false when it may not be given twice. */
 static bool note_known(struct ty_head *head, const char *name, size_t len, const char *value)
 {
-    for (unsigned i = 0; i < TY_FIELD_KNOWN; i++) {
-        if (known_fields[i].len != len || (known_fields[i].name[0] | 0x20) != (name[0] | 0x20) ||
-            strncasecmp(known_fields[i].name, name, len) != 0)
-            continue;
-        if (head->known[i]) {
-            head->repeated |= 1u << i;
-            return !known_fields[i].single;
-        }
-        head->known[i] = value;
+    ty_field_id id = ty_field_find(name, len);
+
+    if (id == TY_FIELD_KNOWN)
         return true;
+    if (head->known[id]) {
+        head->repeated |= 1u << id;
+        return !known_fields[id].single;
     }
+    head->known[id] = value;
     return true;
 }
 

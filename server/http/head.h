@@ -68,6 +68,9 @@ void ty_head_clear(struct ty_head *head);         /* for the next request; keeps
  * and destroy. */
 bool ty_head_parse(struct ty_head *head, struct ty_wire_fault *fault_out);
 
+/* The known field of that name (any case), TY_FIELD_KNOWN for any other. */
+ty_field_id ty_field_find(const char *name, size_t len);
+
 /* Whether `text` may stand in Host: a name, an IPv4 address or a bracketed IPv6 address, perhaps a
  * port. */
 bool ty_host_valid(const char *text);

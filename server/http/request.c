@@ -234,7 +234,8 @@ static const char *join_fields(struct ty_request *request, const char *name, siz
     return text;
 }
 
-const char *ty_request_header(struct ty_request *request, const char *name)
+/* All fields of one name, joined where there are several. */
+static const char *gather_fields(struct ty_request *request, const char *name)
 {
     const struct ty_head *head = request->head;
     const char *first = NULL;
@@ -242,13 +243,23 @@ const char *ty_request_header(struct ty_request *request, const char *name)
     size_t size = 0;
 
     for (unsigned i = 0; i < head->field_count; i++) {
-        if (strcasecmp(head->fields[i].name, name) != 0)
+        if ((head->fields[i].name[0] | 0x20) != (name[0] | 0x20) ||
+            strcasecmp(head->fields[i].name, name) != 0)
             continue;
         if (count++ == 0)
             first = head->fields[i].value;
         size += strlen(head->fields[i].value) + 2;
     }
     return count < 2 ? first : join_fields(request, name, size);
+}
+
+const char *ty_request_header(struct ty_request *request, const char *name)
+{
+    ty_field_id id = ty_field_find(name, strlen(name));
+
+    if (id == TY_FIELD_KNOWN || (request->head->repeated & (1u << id)))
+        return gather_fields(request, name);
+    return request->head->known[id];
 }
 
 const char *ty_request_body(const struct ty_request *request, size_t *len_out)

@@ -35,11 +35,14 @@ struct ty_stream *ty_stream_ref(struct ty_stream *stream)
     return stream;
 }
 
-/* No read will follow. Once. */
+/* No read will follow. Once; only then is the stream finished, so that who sees that may free. */
 static void release_context(struct ty_stream *stream)
 {
-    if (!atomic_exchange(&stream->finished, true) && stream->ops->release)
+    if (atomic_exchange(&stream->released, true))
+        return;
+    if (stream->ops->release)
         stream->ops->release(stream->context);
+    atomic_store(&stream->finished, true);
 }
 
 void ty_stream_unref(struct ty_stream *stream)

@@ -16,7 +16,8 @@ struct ty_stream {
     atomic_uint refs;
     const struct ty_stream_ops *ops;
     void *context;
-    atomic_bool ready; /* woken since `read` was last asked */
+    atomic_bool ready;    /* woken since `read` was last asked */
+    atomic_bool released; /* the producer was told, or is being told */
     atomic_bool finished;
     atomic_bool beat; /* a heartbeat is due */
     atomic_bool gone; /* the client has hung up */

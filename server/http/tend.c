@@ -123,16 +123,29 @@ static void tend_all_streams(struct ty_http_server *server, int64_t now_ms)
 
 /* ---- connections ---- */
 
+/* How long the connection's HTTP thread has been inside the handler it was in at the last look: no
+ * clock is read for each request, at the price of a tick's precision. */
+static int64_t inside_ms(struct ty_connection *connection, int64_t now_ms)
+{
+    unsigned entered = atomic_load_explicit(&connection->entered, memory_order_relaxed);
+
+    if (entered == 0 || entered != connection->seen_entered) {
+        connection->seen_entered = entered;
+        connection->seen_ms = now_ms;
+    }
+    return now_ms - connection->seen_ms;
+}
+
 static void tend_connections(struct ty_http_server *server, int64_t now_ms)
 {
     int64_t stuck_ms = 0;
 
     pthread_mutex_lock(&server->lock);
     for (struct ty_connection *at = server->connections; at; at = at->next) {
-        int64_t entered_ms = atomic_load_explicit(&at->entered_ms, memory_order_relaxed);
+        int64_t inside = inside_ms(at, now_ms);
 
-        if (entered_ms && now_ms - entered_ms > stuck_ms)
-            stuck_ms = now_ms - entered_ms;
+        if (inside > stuck_ms)
+            stuck_ms = inside;
         ty_connection_tend(at, now_ms);
     }
     pthread_mutex_unlock(&server->lock);

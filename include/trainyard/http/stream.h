@@ -59,7 +59,8 @@ void ty_stream_unref(struct ty_stream *stream); /* takes NULL */
  * was given and after the client left. Never waits and never calls back into the producer. */
 void ty_stream_wake(struct ty_stream *stream);
 
-/* Whether the client is gone or the body ended: the producer can drop its reference. */
+/* Whether the client is gone or the body ended, and `release` has returned: the producer can drop
+ * its reference and all it kept for the stream. */
 bool ty_stream_finished(const struct ty_stream *stream);
 
 #endif
