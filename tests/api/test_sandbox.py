@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
 
 import pytest
 
@@ -71,3 +74,14 @@ def test_the_machines_settings_cannot_be_written(gateway: Gateway) -> None:
 def test_nothing_of_the_gateway_is_in_sight(gateway: Gateway) -> None:
     script = f"import json, os; print(json.dumps([os.path.exists({str(gateway.data)!r}), os.listdir('/proc/1/task')]))"
     assert ask(gateway, script) == [False, ["1"]]
+
+
+@pytest.mark.skipif(not os.access("/opt", os.W_OK), reason="/opt belongs to somebody else")
+def test_data_in_a_shown_part_of_the_machine_are_not_shown() -> None:
+    data = tempfile.mkdtemp(prefix="trainyard-test-", dir="/opt")
+    script = f"import json, os; print(json.dumps([os.listdir({data!r}), os.access({data!r}, os.W_OK)]))"
+    try:
+        with Gateway(data=data) as gateway:
+            assert ask(gateway, script) == [[], False]
+    finally:
+        shutil.rmtree(data, ignore_errors=True)

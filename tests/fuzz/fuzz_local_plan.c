@@ -23,7 +23,7 @@ static void check(json_t *document)
     if (ty_plan_parse(document, &plan, &err) != TY_OK)
         abort();
     for (size_t i = 0; i < plan->replica_count; i++) {
-        const struct ty_sandbox sandbox = {.hostname = "h", .hosts_path = "/h"};
+        const struct ty_sandbox sandbox = {.hostname = "h", .hosts_path = "/h", .data = "/opt/d"};
         ty_auto_buf options = {0};
         ty_buf_init(&options, 1 << 20);
         ty_sandbox_options(&plan->replicas[i], &sandbox, &options);

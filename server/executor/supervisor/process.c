@@ -90,6 +90,17 @@ static void keep(struct launch *launch, int fd)
     launch->keep_fds[launch->keep_count++] = fd;
 }
 
+/* The run's files are at <data>/runs/<object>/. */
+static void cut_to_data(const char *hosts_path, char out[PATH_MAX])
+{
+    ty_str_copy(out, PATH_MAX, hosts_path);
+    for (int i = 0; i < 3; i++) {
+        char *slash = strrchr(out, '/');
+        if (slash)
+            *slash = '\0';
+    }
+}
+
 static ty_status write_options(const struct ty_process_setup *setup, struct ty_plan_mount *mounts,
                                int *fd_out, struct ty_error *err)
 {
@@ -97,7 +108,10 @@ static ty_status write_options(const struct ty_process_setup *setup, struct ty_p
     replica.mounts = mounts;
     char hostname[TY_OP_TEXT];
     snprintf(hostname, sizeof hostname, "%s-%s", setup->plan->object, setup->replica->name);
-    const struct ty_sandbox sandbox = {.hostname = hostname, .hosts_path = setup->hosts_path};
+    char data[PATH_MAX];
+    cut_to_data(setup->hosts_path, data);
+    const struct ty_sandbox sandbox = {
+        .hostname = hostname, .hosts_path = setup->hosts_path, .data = data};
     ty_auto_buf options = {0};
     ty_buf_init(&options, OPTIONS_MAX);
     ty_sandbox_options(&replica, &sandbox, &options);

@@ -202,6 +202,32 @@ static void show_image_root(struct builder *builder, const char *root)
     closedir(folder);
 }
 
+/* Where the gateway's folder would show inside, NULL = nowhere. */
+static const char *find_data_inside(const char *root, const char *data)
+{
+    size_t root_len = strlen(root);
+    if (!ty_str_equal(root, "/"))
+        return ty_str_starts(data, root) && data[root_len] == '/' ? data + root_len : NULL;
+    for (size_t i = 0; i < sizeof host_entries / sizeof *host_entries; i++) {
+        size_t len = strlen(host_entries[i]);
+        if (data[0] == '/' && ty_str_starts(data + 1, host_entries[i]) && data[len + 1] == '/')
+            return data;
+    }
+    return NULL;
+}
+
+/* A gateway that keeps its data beneath /opt or in an image does not show it for that. */
+static void hide_data(const char *root, const char *data, struct ty_buf *args)
+{
+    const char *inside = find_data_inside(root, data);
+    if (!inside)
+        return;
+    add(args, "--tmpfs");
+    add(args, inside);
+    add(args, "--remount-ro");
+    add(args, inside);
+}
+
 static bool root_has(const char *root, const char *path)
 {
     char full[PATH_MAX];
@@ -300,6 +326,7 @@ void ty_sandbox_options(const struct ty_plan_replica *replica, const struct ty_s
         show_host_root(&builder);
     else
         show_image_root(&builder, replica->root);
+    hide_data(replica->root, sandbox->data, args);
     add_system(replica, sandbox, args);
     add_mounts(replica, args);
     add(args, "--dir");

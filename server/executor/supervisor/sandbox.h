@@ -8,6 +8,7 @@
 struct ty_sandbox {
     const char *hostname;   /* "job-abc-worker-1" */
     const char *hosts_path; /* the run's hosts file on this machine */
+    const char *data;       /* the gateway's folder, without links; never shown */
 };
 
 /* Append the options to `args`, each ended by NUL, for `bwrap --args FD`. Everything but the
