@@ -87,7 +87,19 @@ static ty_status ask_executor(struct ty_api *api, struct ty_error *err)
     if (executor->ops->describe(executor, &described, err) != TY_OK)
         return ty_wrap(err, "describe the executor");
     api->executor_warnings = json_incref(json_object_get(described, "warnings"));
+    api->executor_asked = true;
     return TY_OK;
+}
+
+ty_status api_executor_warnings(struct ty_api *api, const json_t **warnings_out,
+                                struct ty_error *err)
+{
+    pthread_mutex_lock(&api->asking);
+    ty_status status = api->executor_asked ? TY_OK : ask_executor(api, err);
+    if (status == TY_OK)
+        *warnings_out = api->executor_warnings;
+    pthread_mutex_unlock(&api->asking);
+    return status;
 }
 
 static ty_status fill(struct ty_api *api, struct ty_error *err)
@@ -98,8 +110,7 @@ static ty_status fill(struct ty_api *api, struct ty_error *err)
     api->streams = log_streams_create();
     if (!api->figures || !api->streams || ty_access_table_create(&api->access) != TY_OK)
         return ty_fail(err, TY_NO_MEMORY, "api");
-    if (bind_operations(api, err) != TY_OK || open_readers(api, err) != TY_OK ||
-        ask_executor(api, err) != TY_OK)
+    if (bind_operations(api, err) != TY_OK || open_readers(api, err) != TY_OK)
         return err->status;
     return ty_access_table_reload(api->access, api->readers[0], api_now(api), err);
 }
@@ -112,6 +123,7 @@ ty_status ty_api_create(const struct ty_api_options *options, struct ty_api **ap
     if (!api)
         return ty_fail(err, TY_NO_MEMORY, "api");
     api->options = *options;
+    pthread_mutex_init(&api->asking, NULL);
     api->started_us = api_now(api);
     ty_status status = fill(api, err ? err : &local);
     if (status != TY_OK) {
@@ -135,6 +147,7 @@ void ty_api_destroy(struct ty_api *api)
     log_streams_destroy(api->streams);
     figures_destroy(api->figures);
     json_decref(api->executor_warnings);
+    pthread_mutex_destroy(&api->asking);
     free(api);
 }
 

@@ -33,9 +33,16 @@ struct ty_api {
     _Atomic bool stopping;
     _Atomic bool draining;
     int64_t started_us;
-    json_t *
-        executor_warnings; /* array of {code, message}, as the executor described itself at start */
+    pthread_mutex_t asking; /* guards the two below */
+    bool executor_asked;
+    json_t *executor_warnings; /* through api_executor_warnings */
 };
+
+/* What the executor has to say of this machine, an array of {code, message} that lives with the
+ * api, NULL when there is nothing. It is asked by the first who needs it, on the pool: its answer
+ * may take a sandbox's start, and the start of the service does not wait for that. */
+ty_status api_executor_warnings(struct ty_api *api, const json_t **warnings_out,
+                                struct ty_error *err) TY_MUST_CHECK;
 
 /* --- requests --- */
 static inline int64_t api_now(const struct ty_api *api)

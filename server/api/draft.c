@@ -44,6 +44,9 @@ static void write_warning(struct ty_json_writer *writer, const char *code, const
 static char *warnings_text(struct ty_api *api, const struct ty_job_spec *spec, struct ty_error *err)
 {
     struct ty_warning warnings[WARNINGS_MAX];
+    const json_t *of_executor = NULL;
+    if (api_executor_warnings(api, &of_executor, err) != TY_OK)
+        return NULL;
     size_t count = ty_job_spec_warnings(spec, warnings, WARNINGS_MAX);
     struct ty_buf text;
     struct ty_json_writer writer;
@@ -52,8 +55,8 @@ static char *warnings_text(struct ty_api *api, const struct ty_job_spec *spec, s
     ty_json_array(&writer);
     for (size_t i = 0; i < count; i++)
         write_warning(&writer, warnings[i].code, warnings[i].pointer, warnings[i].message);
-    for (size_t i = 0; i < json_array_size(api->executor_warnings); i++) {
-        const json_t *item = json_array_get(api->executor_warnings, i);
+    for (size_t i = 0; i < json_array_size(of_executor); i++) {
+        const json_t *item = json_array_get(of_executor, i);
         write_warning(&writer, json_string_value(json_object_get(item, "code")), NULL,
                       json_string_value(json_object_get(item, "message")));
     }
