@@ -53,8 +53,10 @@ static const char writer_pragmas[] = "PRAGMA synchronous=FULL;"
 static const char reader_pragmas[] = "PRAGMA query_only=ON;"
                                      "PRAGMA wal_autocheckpoint=0;"
                                      "PRAGMA temp_store=MEMORY;"
-                                     "PRAGMA cache_size=-8192;"
                                      "PRAGMA busy_timeout=5000;";
+/* Alone of the pragmas it reads the schema, and many readers are opened at start: it waits for the
+ * first statement, which reads the schema anyway. */
+static const char reader_cache_pragma[] = "PRAGMA cache_size=-8192;";
 
 /* SQLite knows only ENOSPC as a full disk; a quota or a limit on the size of files is one too. At a
  * COMMIT it does not keep the system's error, so that errno is looked at as well: every step starts
@@ -146,7 +148,7 @@ ty_status ty_conn_open(struct ty_conn *conn, const char *path, const char *vfs, 
 {
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
     flags |= writer ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-    *conn = (struct ty_conn){0};
+    *conn = (struct ty_conn){.cache_due = !writer};
     int rc = sqlite3_open_v2(path, &conn->db, flags, vfs);
     ty_status status = TY_OK;
     if (rc != SQLITE_OK)
@@ -171,6 +173,12 @@ void ty_conn_close(struct ty_conn *conn)
 ty_status ty_conn_stmt(struct ty_conn *conn, ty_sql sql, sqlite3_stmt **stmt_out,
                        struct ty_error *err)
 {
+    if (conn->cache_due) {
+        ty_status status = ty_conn_exec(conn, reader_cache_pragma, "configure the database", err);
+        if (status != TY_OK)
+            return status;
+        conn->cache_due = false;
+    }
     if (!conn->stmts[sql]) {
         int rc = sqlite3_prepare_v3(conn->db, ty_sql_text(sql), -1, SQLITE_PREPARE_PERSISTENT,
                                     &conn->stmts[sql], NULL);

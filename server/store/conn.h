@@ -13,6 +13,7 @@
 struct ty_conn {
     sqlite3 *db; /* NULL when closed */
     sqlite3_stmt *stmts[TY_SQL_COUNT];
+    bool cache_due; /* a reader's cache gets its size with the first statement */
     int disk_rc; /* the first result code that speaks of the disk or of damage; the owner clears it
                   */
 };
