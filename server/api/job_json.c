@@ -113,7 +113,7 @@ void api_write_job(struct ty_json_writer *writer, const struct ty_job_record *re
     ty_json_put_string(writer, "tenant", record->tenant_name);
     ty_json_put_string(writer, "image", record->image);
     ty_json_put_int(writer, "replicas", record->replicas);
-    ty_json_put_int(writer, "gpus", record->gpus);
+    ty_json_put_int(writer, "gpus", record->gpus / record->replicas); /* the row has their sum */
     if (record->epochs > 0)
         ty_json_put_int(writer, "epochs", record->epochs);
     ty_json_put_int(writer, "priority", record->priority);

@@ -212,7 +212,7 @@ static ty_status make_engine(struct daemon *daemon, struct ty_error *err)
 
 static ty_status make_contract(struct daemon *daemon, struct ty_error *err)
 {
-    const struct ty_document *document = ty_contract_document();
+    const struct ty_document *document = ty_contract_rules();
     return ty_contract_create(document->bytes, document->len, &daemon->contract, err);
 }
 

@@ -130,7 +130,7 @@ static ty_status fail_from_jansson(const json_error_t *error, struct ty_error *e
 
 ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out, struct ty_error *err)
 {
-    json_error_t error;
+    json_error_t error = {0}; /* left alone when its first allocation fails */
     ty_status status = check_limits(bytes, len, err);
     json_t *json;
 

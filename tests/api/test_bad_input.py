@@ -257,3 +257,9 @@ def test_two_equal_submits_at_once_are_two_jobs(gateway):
         thread.join()
     assert made[0]["id"] != made[1]["id"] and made[0]["object_name"] != made[1]["object_name"]
     assert {gateway.wait(job["id"])["state"] for job in made} == {"succeeded"}
+
+
+def test_gpus_are_told_as_they_were_asked_for(gateway):
+    job = gateway.submit(script="1", replicas=3, gpus=2, suspended=True)
+    assert (job["replicas"], job["gpus"]) == (3, 2)
+    gateway.delete(f"/v1/jobs/{job['id']}?force=true")

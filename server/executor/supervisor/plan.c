@@ -211,7 +211,7 @@ ty_status ty_plan_read(int folder_fd, const char *name, struct ty_plan **plan_ou
     ty_status status = ty_file_read(folder_fd, name, &text, err);
     if (status != TY_OK)
         return status;
-    json_error_t why;
+    json_error_t why = {0};
     ty_auto_json document =
         json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &why);
     if (!document)
