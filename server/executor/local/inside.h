@@ -112,8 +112,12 @@ bool ty_run_folder_locked(struct local *local, const char *object);
 /* Let no supervisor begin this run any more, also after a restart: its status gets an empty line,
  * and a status that is not empty says that the run was begun. */
 void ty_run_folder_close(struct local *local, const char *object);
-/* Remove the folder of a run; a crash leaves all of it or nothing that counts. A missing one is
- * success. */
+/* Take the folder's name away, so that it is no run any more; a start sweeps what is left. A
+ * missing one is success. */
+ty_status ty_run_folder_set_aside(struct local *local, const char *object,
+                                  struct ty_error *err) TY_MUST_CHECK;
+/* Remove the folder of a run: set it aside, then take it away; a crash leaves all of it or nothing
+ * that counts. A missing one is success. */
 ty_status ty_run_folder_remove(struct local *local, const char *object,
                                struct ty_error *err) TY_MUST_CHECK;
 /* Remove what half-made and half-removed folders a crash left. */

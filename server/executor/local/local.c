@@ -149,10 +149,26 @@ static ty_status stop(struct ty_executor *executor, const struct ty_run_ref *run
     return send_named((struct local *)executor, COMMAND_STOP, run, NULL, err);
 }
 
+/* Whether the folder is that of this attempt or an earlier one, and nothing of it lives. */
+static bool may_set_aside(struct local *local, const struct ty_run_ref *run)
+{
+    ty_auto_json plan = NULL;
+    struct ty_error ignored;
+    return ty_run_folder_plan(local, run->object_name, &plan, &ignored) == TY_OK &&
+           ty_str_equal(ty_object_text(plan, "job_id", ""), run->job_id) &&
+           ty_object_int(plan, "attempt", 0) <= run->attempt &&
+           !ty_run_folder_locked(local, run->object_name);
+}
+
+/* The folder is no run any more when this returns: the caller may forget the job, and a crash
+ * before the thread has taken the folder away leaves what the next start sweeps. */
 static ty_status remove_run(struct ty_executor *executor, const struct ty_run_ref *run,
                             struct ty_error *err)
 {
-    return send_named((struct local *)executor, COMMAND_REMOVE, run, NULL, err);
+    struct local *local = (struct local *)executor;
+    if (may_set_aside(local, run) && ty_run_folder_set_aside(local, run->object_name, err) != TY_OK)
+        return err->status;
+    return send_named(local, COMMAND_REMOVE, run, NULL, err);
 }
 
 /* --- life --- */

@@ -233,15 +233,35 @@ void ty_run_folder_close(struct local *local, const char *object)
                fd < 0 ? strerrordesc_np(errno) : why.text);
 }
 
-/* It takes a half-made name first: what a crash leaves of it is swept then, and can never be taken
- * for a run that has not begun because its status went before its plan. */
+/* Where the folder of a removed run waits for its end; of the kind that the sweep takes. */
+static void name_removed(const char *object, char out[HALF_MADE_NAME])
+{
+    snprintf(out, HALF_MADE_NAME, HALF_MADE "%s-removed", object);
+}
+
+ty_status ty_run_folder_set_aside(struct local *local, const char *object, struct ty_error *err)
+{
+    char name[HALF_MADE_NAME];
+    name_removed(object, name);
+    int failed = renameat(local->runs_fd, object, local->runs_fd, name);
+    if (failed && (errno == ENOTEMPTY || errno == EEXIST)) {
+        /* One of the same name was not yet taken away. */
+        if (ty_tree_remove(local->runs_fd, name, err) != TY_OK)
+            return err->status;
+        failed = renameat(local->runs_fd, object, local->runs_fd, name);
+    }
+    if (failed && errno != ENOENT)
+        return ty_fail_errno(err, errno, "remove the folder of a run");
+    return TY_OK;
+}
+
 ty_status ty_run_folder_remove(struct local *local, const char *object, struct ty_error *err)
 {
     char name[HALF_MADE_NAME];
-    name_half_made(object, name);
-    if (renameat(local->runs_fd, object, local->runs_fd, name) != 0)
-        return errno == ENOENT ? TY_OK : ty_fail_errno(err, errno, "remove the folder of a run");
+    if (ty_run_folder_set_aside(local, object, err) != TY_OK)
+        return err->status;
     ty_failpoint("local.amid_remove");
+    name_removed(object, name);
     return ty_tree_remove(local->runs_fd, name, err);
 }
 
