@@ -109,7 +109,8 @@ def measure_list(table: Table) -> None:
         )
     first, last, bare = (median([r.rate for r in results]) for results in (near, far, floor))
     table.add("list 50 of 1,000,000, page 1", f"{first:,.0f}/s", f"{bare:,.0f}/s bare", first / bare)
-    table.add("list, page 20,000 to page 1", f"{1e3 / last:.3f} ms", f"{1e3 / first:.3f} ms", first / last, "ratio <= 1.2")
+    times = [f"{1e3 / rate:.3f} ms" for rate in (last, first)]
+    table.add("list, page 20,000 to page 1", *times, first / last, "ratio <= 1.2")
     first, last = (median([r.cpu_us for r in results]) for results in (near, far))
     table.add("  server CPU of one", f"{last:.0f} us", f"{first:.0f} us", last / first)
 
@@ -120,7 +121,8 @@ def measure_list(table: Table) -> None:
 def measure_submit(table: Table) -> None:
     """Durable submits that wait in the queue, against as many rows in groups of the same size, written raw."""
     for clients, target in ((1, ""), (16, ""), (64, "ratio >= 0.45")):
-        compare_submits(table, Submits(f"submit, {clients} client{'s'[: clients - 1]}", clients, clients, target=target))
+        name = f"submit, {clients} client" + ("s" if clients > 1 else "")
+        compare_submits(table, Submits(name, clients, clients, target=target))
     compare_submits(table, Submits("submit, 64 clients, all CPUs", 64, 64, cpus=set(CPUS)))
     compare_submits(table, Submits("submit, batches of 128", 4, 128, items=128))
 
