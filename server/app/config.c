@@ -61,6 +61,9 @@ static const struct config_key keys[] = {
      "GPUs the local executor may give out; -1: those it finds"                                                                                                 },
     {"restart_backoff_ms",          KEY_INTEGER, AT(restart_backoff_ms),          "10000",          1,  300000,
      "first pause before a failed replica starts again; doubles up to 300 s"                                                                                    },
+    {"log_limit_bytes",             KEY_INTEGER, AT(log_limit_bytes),             "10737418240",    0,  INT64_MAX,
+     "how long the log of one replica may grow; what would pass it is lost and the gap is noted; "
+     "0: without end"                                                                                                                                           },
     {"image_roots",                 KEY_TEXT,    AT(image_roots),                 "",               0,  0,
      "local executor: PATTERN=FOLDER pairs, comma-separated, that map images to root file systems; "
      "others run on the host's"                                                                                                                                 },

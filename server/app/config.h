@@ -30,6 +30,7 @@ struct ty_config {
     int64_t keep_seconds;
     int64_t gpus; /* -1 = find out */
     int64_t restart_backoff_ms;
+    int64_t log_limit_bytes;
     bool allow_plain_http;
 };
 

@@ -167,7 +167,8 @@ static ty_status make_executor(struct daemon *daemon, struct ty_error *err)
                                        .images = images,
                                        .gpus = (int32_t)daemon->config.gpus,
                                        .backoff_base_ms = daemon->config.restart_backoff_ms,
-                                       .grace_ms = daemon->config.grace_seconds * 1000};
+                                       .grace_ms = daemon->config.grace_seconds * 1000,
+                                       .log_bytes = daemon->config.log_limit_bytes};
     char **pairs = NULL;
     if (!ty_str_equal(daemon->config.executor, "local"))
         return ty_fail(err, TY_UNSUPPORTED, "this build has no executor \"%s\"; it has: local",

@@ -24,6 +24,7 @@ struct ty_log_writer {
     int log_fd;
     int index_fd;
     int64_t end;          /* of the log */
+    int64_t max_bytes;    /* 0 = without end */
     int64_t records;      /* whole ones in the index */
     int32_t attempt;      /* the running one, 0 before the first */
     int64_t last_mark_us; /* INT64_MIN: mark before the next byte */
@@ -244,14 +245,31 @@ static ty_status write_bytes(struct ty_log_writer *writer, const char *bytes, si
     return status;
 }
 
+void ty_log_writer_limit(struct ty_log_writer *writer, int64_t max_bytes)
+{
+    writer->max_bytes = max_bytes;
+}
+
+/* How many of `len` bytes the limit lets in. */
+static size_t let_in(const struct ty_log_writer *writer, size_t len)
+{
+    int64_t room = writer->max_bytes - writer->end;
+    if (writer->max_bytes == 0 || room >= (int64_t)len)
+        return len;
+    return room > 0 ? (size_t)room : 0;
+}
+
 ty_status ty_log_writer_append(struct ty_log_writer *writer, const void *bytes, size_t len,
                                int64_t wall_us, struct ty_error *err)
 {
     if (len == 0)
         return TY_OK;
     size_t written = 0;
+    size_t wanted = let_in(writer, len);
     mark_append(writer, wall_us);
-    ty_status status = write_bytes(writer, bytes, len, &written, err);
+    ty_status status = write_bytes(writer, bytes, wanted, &written, err);
+    if (status == TY_OK && wanted < len)
+        status = ty_fail_code(err, TY_STORAGE_FULL, "log_limit", "the log has reached its limit");
     writer->end += (int64_t)written;
     writer->dirty |= written > 0;
     if (status != TY_OK) {

@@ -216,3 +216,14 @@ def test_followers_that_leave_take_their_descriptors_with_them(own_gateway):
     while open_logs(own_gateway) > before and time.monotonic() < deadline:
         time.sleep(0.1)
     assert open_logs(own_gateway) == before
+
+
+def test_a_log_has_a_limit_and_its_job_goes_on():
+    from gateway import Gateway
+
+    with Gateway("--log-limit-bytes", "100000") as small:
+        job = small.submit(script="for i in range(100000): print(i)\nopen('/output/done', 'w').close()")
+        assert small.wait(job["id"])["state"] == "succeeded"
+        text = small.logs(job["id"])
+        assert len(text) == 100000 and text.startswith(b"0\n1\n2\n")
+        assert small.get(f"/v1/jobs/{job['id']}/artifacts/done").status_code == 200

@@ -34,6 +34,7 @@ struct ty_local_options {
     ty_local_sandbox sandbox;
     int64_t backoff_base_ms; /* first wait before a restart in place; 0 = 10 s */
     int64_t grace_ms;        /* between TERM and KILL unless the objects say; -1 = 30 s */
+    int64_t log_bytes;       /* how long the log of one replica may grow; 0 = without end */
 };
 
 /* Make the executor; nothing runs or is observed before its `start`.

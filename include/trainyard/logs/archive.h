@@ -25,6 +25,10 @@ struct ty_log_writer;
 ty_status ty_log_writer_open(int folder_fd, const char *replica, struct ty_log_writer **writer_out,
                              struct ty_error *err) TY_MUST_CHECK;
 
+/* Let the log grow to `max_bytes` and no further: what would pass it is lost, as on a full disk
+ * (TY_STORAGE_FULL, code "log_limit"; the gap is noted). 0 = without end, as after opening. */
+void ty_log_writer_limit(struct ty_log_writer *writer, int64_t max_bytes);
+
 /* Note that `attempt` (1, 2, …: one for each start of the replica's process) begins at the current
  * end. TY_INVALID when it is not above the last one. */
 ty_status ty_log_writer_attempt(struct ty_log_writer *writer, int32_t attempt, int64_t wall_us,

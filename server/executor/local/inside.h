@@ -58,6 +58,7 @@ struct local {
     const struct ty_log *log;
     int64_t backoff_base_ms;
     int64_t grace_ms;
+    int64_t log_bytes;
     int runs_fd; /* <data>/runs */
     int volumes_fd;
     /* The channel to the thread. */

@@ -109,6 +109,7 @@ static ty_status write_run(struct local *local, const struct ty_run *run, json_t
                                             .torchrun_needs_tee = host->torchrun_needs_tee,
                                             .backoff_base_ms = local->backoff_base_ms,
                                             .grace_ms = local->grace_ms,
+                                            .log_bytes = local->log_bytes,
                                             .find_root = ty_local_find_root,
                                             .root_context = local};
     struct ty_made_plan made;
@@ -254,6 +255,7 @@ static ty_status copy_options(struct local *local, const struct ty_local_options
     local->log = options->log;
     local->backoff_base_ms =
         options->backoff_base_ms > 0 ? options->backoff_base_ms : DEFAULT_BACKOFF_MS;
+    local->log_bytes = options->log_bytes;
     local->grace_ms = options->grace_ms >= 0 ? options->grace_ms : DEFAULT_GRACE_MS;
     local->data_folder = strdup(options->data_folder);
     local->supervisor_path = strdup(options->supervisor_path);

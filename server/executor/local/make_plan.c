@@ -271,11 +271,12 @@ static ty_status pack_replica(struct maker *maker, const struct ty_pod *pod,
     else if (pod->plain)
         folder = "/";
     json_t *replica = json_pack(
-        "{s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I}", "name", name, "role",
+        "{s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "name", name, "role",
         role_names[pod->role], "index", (int)pod->index, "image", image, "root", root ? root : "",
         "working_dir", folder[0] == '/' ? folder : "/", "argv", ty_steal(&parts->argv), "env", env,
         "mounts", ty_steal(&parts->mounts), "memory_bytes",
-        (json_int_t)(parts->memory_millis / 1000), "cpu_millis", (json_int_t)parts->cpu_millis);
+        (json_int_t)(parts->memory_millis / 1000), "cpu_millis", (json_int_t)parts->cpu_millis,
+        "log_bytes", (json_int_t)maker->setting->log_bytes);
     if (!replica || json_array_append_new(maker->replicas, replica) != 0)
         return no_memory(err);
     return TY_OK;

@@ -15,6 +15,7 @@ struct ty_plan_setting {
     bool torchrun_needs_tee; /* on this machine's own root */
     int64_t backoff_base_ms;
     int64_t grace_ms;
+    int64_t log_bytes; /* how long the log of one replica may grow; 0 = without end */
     /* The root folder of an image, NULL when there is none. */
     const char *(*find_root)(const void *context, const char *image);
     const void *root_context;

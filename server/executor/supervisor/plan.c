@@ -134,6 +134,8 @@ static void read_replica(struct reader *reader, const json_t *object, struct ty_
     out->root = read_text(reader, object, "root");
     out->working_dir = read_text(reader, object, "working_dir");
     out->memory_bytes = read_int(reader, object, "memory_bytes", 0, INT64_MAX);
+    if (json_object_get(object, "log_bytes")) /* a plan of an earlier version has none */
+        out->log_bytes = read_int(reader, object, "log_bytes", 0, INT64_MAX);
     out->cpu_millis = read_int(reader, object, "cpu_millis", 0, INT64_MAX);
     read_argv(reader, object, out);
     read_env(reader, object, out);

@@ -38,6 +38,7 @@ struct ty_plan_replica {
     struct ty_plan_mount *mounts;
     size_t mount_count;
     int64_t memory_bytes; /* 0 = no limit */
+    int64_t log_bytes;    /* the same */
     int64_t cpu_millis;   /* 0 = no limit */
 };
 

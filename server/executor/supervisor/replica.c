@@ -34,7 +34,10 @@ ty_status ty_live_open(struct ty_live_replica *replica, const struct ty_plan_rep
         .procs_fds = {-1, -1}
     };
     replica->log_attempt = last_attempt(logs_fd, plan->name);
-    return ty_log_writer_open(logs_fd, plan->name, &replica->log, err);
+    if (ty_log_writer_open(logs_fd, plan->name, &replica->log, err) != TY_OK)
+        return err->status;
+    ty_log_writer_limit(replica->log, plan->log_bytes);
+    return TY_OK;
 }
 
 /* A failing disk must not stop training: the archive counts what it lost and notes the gap itself.

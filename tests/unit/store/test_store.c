@@ -606,13 +606,13 @@ static void one_failing_write_does_not_undo_the_others(void **state)
         const char *what;
         ty_status asked[WRITES];
     } cases[] = {
-        {"none",      {0}                                                    },
-        {"the first", {TY_REFUSED}                                           },
-        {"the last",  {[WRITES - 1] = TY_CONFLICT}                           },
-        {"some",      {[2] = TY_REFUSED, [3] = TY_INTERNAL, [7] = TY_LIMITED}},
+        {"none",      {0}                                                                         },
+        {"the first", {TY_REFUSED}                                                                },
+        {"the last",  {TY_OK, TY_OK, TY_OK, TY_OK, TY_OK, TY_OK, TY_OK, TY_OK, TY_OK, TY_CONFLICT}},
+        {"some",      {[2] = TY_REFUSED, [3] = TY_INTERNAL, [7] = TY_LIMITED}                     },
         {"all",
          {TY_REFUSED, TY_REFUSED, TY_REFUSED, TY_REFUSED, TY_REFUSED, TY_REFUSED, TY_REFUSED,
-          TY_REFUSED, TY_REFUSED, TY_REFUSED}                                },
+          TY_REFUSED, TY_REFUSED, TY_REFUSED}                                                     },
     };
     struct store_fixture *fixture = *state;
     struct ty_error err = {0};
