@@ -42,7 +42,9 @@ static void answer_batch(struct batch *batch)
         ty_json_raw(&writer, batch->results[i].data, batch->results[i].len);
     ty_json_end(&writer);
     ty_json_end(&writer);
-    api_answer_json(batch->request, 200, &body, NULL);
+    struct ty_response *response = ty_response_buf(200, "application/json", &body);
+    ty_response_compress(response, false); /* this may be the writer thread */
+    ty_request_answer(batch->request, response);
     ty_buf_done(&body);
 }
 

@@ -11,6 +11,8 @@ static void answer_created(struct ty_request *request, struct ty_buf *body, cons
     struct ty_response *response = ty_response_buf(201, "application/json", body);
     ty_response_location(response, path);
     ty_response_etag(response, etag);
+    /* A fresh answer is given on the writer thread, which has better to do than to compress. */
+    ty_response_compress(response, replayed);
     if (replayed)
         ty_response_header(response, "Idempotency-Replayed", "true");
     ty_request_answer(request, response);

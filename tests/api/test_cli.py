@@ -57,6 +57,8 @@ class Started:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,  # so that no line is read ahead
+            # Tests started in the background inherit an ignored SIGINT, which the client respects.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def line(self) -> str:
