@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 enum { DESCRIPTORS = 65536 };
 
@@ -62,16 +63,26 @@ ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
     return ty_connection_receive(connection, buf, len);
 }
 
-/* A file that became shorter than its answer promised has no more bytes to send: the library would
- * wait for ever. Told that the descriptor is bad it breaks the connection, so that nobody takes the
- * part for the whole. */
+/* Whether nothing of the file is left beyond `offset`. */
+static bool has_ended(int in, off64_t offset)
+{
+    struct stat now;
+
+    return fstat(in, &now) == 0 && offset >= now.st_size;
+}
+
+/* A file that became shorter than its answer promised has no more bytes to send. The library would
+ * take a short send for a full socket and wait for an event that never comes: shutting the socket
+ * is that event, and nobody takes the part for the whole. */
 ssize_t __wrap_sendfile64(int out, int in, off64_t *offset, size_t count)
 {
     ssize_t sent = __real_sendfile64(out, in, offset, count);
 
-    if (sent == 0 && count > 0 && ty_socket_find(out)) {
-        errno = EBADF;
-        return -1;
-    }
-    return sent;
+    if (sent < 0 || (size_t)sent == count || !ty_socket_find(out) || !has_ended(in, *offset))
+        return sent;
+    shutdown(out, SHUT_RDWR);
+    if (sent > 0)
+        return sent;
+    errno = EBADF;
+    return -1;
 }
