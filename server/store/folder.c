@@ -8,20 +8,55 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char lock_name[] = "trainyard.lock";
 static const char key_name[] = "store.key";
 static const char database_name[] = "trainyard.db";
 
-static ty_status fail_taken(int fd, struct ty_error *err)
+/* How often, and how many times, a lock whose daemon is gone is tried again: two seconds in all. */
+enum { LOCK_PAUSE_NS = 10 * 1000 * 1000, LOCK_TRIES = 200 };
+
+/* The process named in the lock file, as its digits; empty if none is. */
+static void read_holder(int fd, char text[24])
 {
-    char text[24] = "";
-    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+    ssize_t got = pread(fd, text, 23, 0);
     text[got > 0 ? got : 0] = '\0';
     text[strcspn(text, "\n")] = '\0';
+}
+
+static bool holder_is_gone(int fd)
+{
+    char text[24];
+    read_holder(fd, text);
+    long pid = strtol(text, NULL, 10);
+    return pid > 0 && pid <= INT_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* A child that a daemon had forked shares its lock until its exec, and so may hold it for a moment
+ * after the daemon itself was killed. That is waited for; a daemon that lives is not. */
+static int lock_or_errno(int fd)
+{
+    for (int tries = 0;; tries++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return 0;
+        int why = errno;
+        if (why != EWOULDBLOCK || tries == LOCK_TRIES || !holder_is_gone(fd))
+            return why;
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+    }
+}
+
+static ty_status fail_taken(int fd, struct ty_error *err)
+{
+    char text[24];
+    read_holder(fd, text);
     return ty_fail_code(err, TY_CONFLICT, "folder_in_use",
                         "another trainyardd%s%s has this data folder open",
                         text[0] ? ", process " : "", text);
@@ -32,9 +67,11 @@ static ty_status take_lock(int folder_fd, int *fd_out, struct ty_error *err)
     ty_auto_fd fd = openat(folder_fd, lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return ty_fail_errno(err, errno, "the data folder cannot be written: lock file");
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return errno == EWOULDBLOCK ? fail_taken(fd, err)
-                                    : ty_fail_errno(err, errno, "lock the data folder");
+    int why = lock_or_errno(fd);
+    if (why == EWOULDBLOCK)
+        return fail_taken(fd, err);
+    if (why != 0)
+        return ty_fail_errno(err, why, "lock the data folder");
     /* For people only; the lock is what counts. */
     if (ftruncate(fd, 0) == 0)
         (void)!dprintf(fd, "%ld\n", (long)getpid());
