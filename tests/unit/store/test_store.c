@@ -13,9 +13,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int start(void **state)
@@ -73,6 +75,35 @@ static void a_second_opener_is_refused_with_the_process_number(void **state)
     (void)snprintf(words, sizeof(words), "process %ld has this data folder open", (long)getpid());
     assert_int_equal(open_expecting(fixture, words), TY_CONFLICT);
     store_fixture_close(fixture);
+    assert_int_equal(open_expecting(fixture, NULL), TY_OK);
+    store_fixture_open(fixture);
+}
+
+/* The daemon was killed, and a child that it had only forked outlives it by a tenth of a second. */
+static void a_lock_that_a_dead_daemon_left_to_its_child_is_waited_for(void **state)
+{
+    struct store_fixture *fixture = *state;
+    char path[128];
+    path_of(fixture, "trainyard.lock", path);
+    store_fixture_close(fixture);
+    pid_t daemon = fork();
+    if (daemon == 0) {
+        int fd = open(path, O_RDWR | O_TRUNC);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 || dprintf(fd, "%ld\n", (long)getpid()) < 0)
+            _exit(1);
+        pid_t child = fork();
+        if (child == 0) {
+            usleep(100 * 1000);
+            _exit(0);
+        }
+        _exit(child < 0);
+    }
+    int died = 0;
+    assert_int_equal(waitpid(daemon, &died, 0), daemon);
+    assert_int_equal(died, 0);
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+    close(fd);
     assert_int_equal(open_expecting(fixture, NULL), TY_OK);
     store_fixture_open(fixture);
 }
@@ -690,6 +721,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_second_opener_is_refused_with_the_process_number),
+        TEST(a_lock_that_a_dead_daemon_left_to_its_child_is_waited_for),
         TEST(a_foreign_writer_keeps_the_store_closed),
         TEST(a_missing_folder_has_its_own_words),
         TEST(what_was_written_is_there_after_a_restart),
