@@ -69,6 +69,16 @@ ty_status ty_folder_open(int folder_fd, const char *name, bool create, int *fd_o
     return TY_OK;
 }
 
+DIR *ty_folder_entries(int folder_fd)
+{
+    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+
+    if (fd >= 0 && !entries)
+        close(fd);
+    return entries;
+}
+
 /* Give ourselves the rights that a job took from one of its own folders; the descriptor keeps a
  * link from being followed. */
 static void unlock_folder(int folder_fd, const char *name)

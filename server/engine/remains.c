@@ -11,7 +11,6 @@
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -150,32 +149,7 @@ static void recover_remains(struct ty_engine *engine, const char *id)
         ty_log(engine->options.log, TY_LOG_WARNING, "removal_not_finished", "%s: %s", id, err.text);
 }
 
-/* The id a file name stands for; false for any other file. */
-static bool remains_id(const char *name, char id[TY_ID_TEXT])
-{
-    size_t len = strlen(name);
-    size_t suffix = strlen(REMAINS_SUFFIX);
-    if (!ty_str_ends(name, REMAINS_SUFFIX) || len - suffix >= TY_ID_TEXT)
-        return false;
-    memcpy(id, name, len - suffix);
-    id[len - suffix] = '\0';
-    return ty_id_valid("job_", id);
-}
-
 void remains_recover(struct ty_engine *engine)
 {
-    char id[TY_ID_TEXT];
-    int fd = engine->removed_fd < 0
-                 ? -1
-                 : openat(engine->removed_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(folder));)
-        if (remains_id(entry->d_name, id))
-            recover_remains(engine, id);
-    closedir(folder);
+    trash_each(engine, REMAINS_SUFFIX, recover_remains);
 }

@@ -214,6 +214,10 @@ void trash_put_back(struct ty_engine *engine, const char *id);
 void trash_empty(struct ty_engine *engine, const char *id);
 /* Finish or undo what a crash has interrupted. */
 void trash_recover(struct ty_engine *engine);
+/* Visit the jobs that have a file of this ending beside the logs that are set aside ("": the logs
+ * themselves). A visit may remove the file. */
+void trash_each(struct ty_engine *engine, const char *suffix,
+                void (*visit)(struct ty_engine *engine, const char *id));
 
 /* --- remains.c: a removed job's run and claims, noted so that they go even over a crash --- */
 ty_status remains_note(struct ty_engine *engine, const struct job_facts *facts,

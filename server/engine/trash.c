@@ -2,11 +2,13 @@
 
 #include "trainyard/base/file.h"
 #include "trainyard/base/id.h"
+#include "trainyard/base/str.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define REMOVED_FOLDER ".removed"
@@ -80,19 +82,32 @@ static void recover_one(struct ty_engine *engine, const char *id)
     }
 }
 
+/* The job a file name stands for; false for any other file. */
+static bool job_of_file(const char *name, const char *suffix, char id[TY_ID_TEXT])
+{
+    size_t len = strlen(name);
+    size_t tail = strlen(suffix);
+    if (!ty_str_ends(name, suffix) || len - tail >= TY_ID_TEXT)
+        return false;
+    memcpy(id, name, len - tail);
+    id[len - tail] = '\0';
+    return ty_id_valid("job_", id);
+}
+
+void trash_each(struct ty_engine *engine, const char *suffix,
+                void (*visit)(struct ty_engine *engine, const char *id))
+{
+    char id[TY_ID_TEXT];
+    DIR *folder = engine->removed_fd < 0 ? NULL : ty_folder_entries(engine->removed_fd);
+    if (!folder)
+        return;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        if (job_of_file(entry->d_name, suffix, id))
+            visit(engine, id);
+    closedir(folder);
+}
+
 void trash_recover(struct ty_engine *engine)
 {
-    int fd = engine->removed_fd < 0
-                 ? -1
-                 : openat(engine->removed_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(folder));)
-        if (ty_id_valid("job_", entry->d_name))
-            recover_one(engine, entry->d_name);
-    closedir(folder);
+    trash_each(engine, "", recover_one);
 }

@@ -6,7 +6,6 @@
 
 #include "trainyard/base/str.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,32 +70,7 @@ static void recover_wish(struct ty_engine *engine, const char *id)
         wish_post(engine, wish, id);
 }
 
-/* The id a file name stands for; false for any other file. */
-static bool wish_id(const char *name, char id[TY_ID_TEXT])
-{
-    size_t len = strlen(name);
-    size_t suffix = strlen(WISH_SUFFIX);
-    if (!ty_str_ends(name, WISH_SUFFIX) || len - suffix >= TY_ID_TEXT)
-        return false;
-    memcpy(id, name, len - suffix);
-    id[len - suffix] = '\0';
-    return ty_id_valid("job_", id);
-}
-
 void wish_recover(struct ty_engine *engine)
 {
-    char id[TY_ID_TEXT];
-    int fd = engine->removed_fd < 0
-                 ? -1
-                 : openat(engine->removed_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(folder));)
-        if (wish_id(entry->d_name, id))
-            recover_wish(engine, id);
-    closedir(folder);
+    trash_each(engine, WISH_SUFFIX, recover_wish);
 }

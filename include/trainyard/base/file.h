@@ -4,6 +4,7 @@
 
 #include "trainyard/base/buf.h"
 
+#include <dirent.h>
 #include <sys/types.h>
 
 /* Append the whole file to `buf`. TY_NOT_FOUND, TY_TOO_LARGE (beyond buf->max), TY_UNAVAILABLE;
@@ -29,6 +30,10 @@ ty_status ty_folder_make(const char *path, struct ty_error *err) TY_MUST_CHECK;
  * TY_STORAGE_FULL, TY_UNAVAILABLE, TY_INTERNAL (not a folder). */
 ty_status ty_folder_open(int folder_fd, const char *name, bool create, int *fd_out,
                          struct ty_error *err) TY_MUST_CHECK;
+
+/* The entries of an open folder, from the first one on, whatever else reads it; closed with
+ * closedir(). NULL with errno. */
+DIR *ty_folder_entries(int folder_fd) TY_MUST_CHECK;
 
 /* Remove a tree (or a single file) below `folder_fd`, never following a symbolic link, however deep
  * it is and whatever rights its folders lack. A missing tree is success. */

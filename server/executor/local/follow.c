@@ -210,8 +210,7 @@ static bool hear_commands(struct local *local)
 /* Runs that were there before this daemon. */
 static void adopt_all(struct local *local)
 {
-    int fd = openat(local->runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *folder = ty_folder_entries(local->runs_fd);
     if (!folder)
         return;
     for (struct dirent *entry; (entry = readdir(folder));) {

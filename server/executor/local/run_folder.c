@@ -267,8 +267,7 @@ ty_status ty_run_folder_remove(struct local *local, const char *object, struct t
 
 void ty_run_folder_sweep(struct local *local)
 {
-    int fd = openat(local->runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *folder = ty_folder_entries(local->runs_fd);
     if (!folder)
         return;
     for (struct dirent *entry; (entry = readdir(folder));) {
