@@ -63,9 +63,7 @@ static int delete_job(struct cli *cli, const char *id)
     cli_job_path(&path, id, "");
     if (cli_has(cli, "force"))
         http_add_query(&path, "force", "true");
-    if (cli_has(cli, "allow-missing"))
-        http_add_query(&path, "allow_missing", "true");
-    int code = http_send(cli, "DELETE", path.data, NULL, NULL, &job);
+    int code = http_delete(cli, &path, &job);
     return code == EXIT_DONE && job ? cli_print_job(cli, job) : code;
 }
 

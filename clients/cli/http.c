@@ -297,6 +297,13 @@ int http_send(const struct cli *cli, const char *method, const char *path, const
     return http_json(cli, &request, json_out);
 }
 
+int http_delete(const struct cli *cli, struct ty_buf *path, json_t **json_out)
+{
+    if (cli_has(cli, "allow-missing"))
+        http_add_query(path, "allow_missing", "true");
+    return http_send(cli, "DELETE", path->data, NULL, NULL, json_out);
+}
+
 int http_stream(const struct cli *cli, const struct http_request *request, http_sink *sink,
                 void *context, struct http_answer *answer, bool *complete_out)
 {

@@ -49,6 +49,9 @@ int http_get(const struct cli *cli, const char *path, json_t **json_out);
 int http_send(const struct cli *cli, const char *method, const char *path, const json_t *body,
               const char *key, json_t **json_out);
 
+/* Delete what `path` names; --allow-missing is passed on. */
+int http_delete(const struct cli *cli, struct ty_buf *path, json_t **json_out);
+
 /* Stream an answer's body as it comes. `sink` returns false to stop. One try; `status_out` 0 when
  * it broke off. The head of the answer is in *answer before the first byte is given. */
 typedef bool http_sink(void *context, const struct http_answer *answer, const char *bytes,

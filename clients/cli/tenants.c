@@ -114,9 +114,7 @@ static int run_delete(struct cli *cli)
 {
     ty_auto_buf path = {0};
     tenant_path(&path, cli->arguments.plain[0]);
-    if (cli_has(cli, "allow-missing"))
-        http_add_query(&path, "allow_missing", "true");
-    return http_send(cli, "DELETE", path.data, NULL, NULL, NULL);
+    return http_delete(cli, &path, NULL);
 }
 
 /* For people: the few things they ask for, flat. */

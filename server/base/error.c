@@ -52,6 +52,18 @@ static void fill_error(struct ty_error *err, ty_status status, const char *code,
     (void)ty_str_copy(err->text, sizeof(err->text), text);
 }
 
+TY_PRINTF(4, 0)
+static void fill_formatted(struct ty_error *err, ty_status status, const char *code,
+                           const char *format, va_list args)
+{
+    char text[sizeof(err->text)];
+
+    if (!err)
+        return;
+    vsnprintf(text, sizeof(text), format, args);
+    fill_error(err, status, code, text);
+}
+
 static void append_words(char text[ERROR_TEXT], const char *words)
 {
     size_t used = strlen(text);
@@ -66,30 +78,22 @@ static void append_words(char text[ERROR_TEXT], const char *words)
 
 ty_status(ty_fail)(struct ty_error *err, ty_status status, const char *format, ...)
 {
-    char text[sizeof(err->text)];
     va_list args;
 
-    if (!err)
-        return status;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    fill_formatted(err, status, "", format, args);
     va_end(args);
-    fill_error(err, status, "", text);
     return status;
 }
 
 ty_status(ty_fail_code)(struct ty_error *err, ty_status status, const char *code,
                         const char *format, ...)
 {
-    char text[sizeof(err->text)];
     va_list args;
 
-    if (!err)
-        return status;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    fill_formatted(err, status, code, format, args);
     va_end(args);
-    fill_error(err, status, code, text);
     return status;
 }
 
