@@ -130,3 +130,11 @@ void api_answer_empty(struct ty_request *request, int status)
 {
     ty_request_answer(request, ty_response_empty(status));
 }
+
+void api_answer_deletion(struct ty_request *request, ty_status status, const struct ty_error *err)
+{
+    if (status == TY_OK || (status == TY_NOT_FOUND && api_flag(request, "allow_missing")))
+        api_answer_empty(request, 204);
+    else
+        api_answer_error(request, err);
+}

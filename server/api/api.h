@@ -107,6 +107,8 @@ void api_answer_faults(struct ty_request *request, const struct ty_error *err,
                        const struct ty_faults *faults);
 void api_answer_json(struct ty_request *request, int status, struct ty_buf *buf, const char *etag);
 void api_answer_empty(struct ty_request *request, int status);
+/* 204 for what is gone; with ?allow_missing=true also for what was never there. */
+void api_answer_deletion(struct ty_request *request, ty_status status, const struct ty_error *err);
 
 /* --- jobs, shared by several files --- */
 enum { API_ETAG = 64 };

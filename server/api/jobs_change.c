@@ -124,12 +124,8 @@ void jobs_delete(void *context, struct ty_request *request)
     struct ty_error err;
     bool pending = false;
     ty_status status = delete_job(api, request, &pending, &err);
-    if (status == TY_NOT_FOUND && api_flag(request, "allow_missing"))
-        status = TY_OK;
-    if (status != TY_OK)
-        api_answer_error(request, &err);
-    else if (pending)
+    if (status == TY_OK && pending)
         answer_pending(api, request, ty_request_variable(request, "job_id"));
     else
-        api_answer_empty(request, 204);
+        api_answer_deletion(request, status, &err);
 }

@@ -305,12 +305,7 @@ void tenants_delete(void *context, struct ty_request *request)
     ty_status status = ty_store_write_wait(api->options.store, &removal.write, &err);
     if (status == TY_OK)
         status = reload_access(api, request, &err);
-    if (status == TY_NOT_FOUND && api_flag(request, "allow_missing"))
-        status = TY_OK;
-    if (status == TY_OK)
-        api_answer_empty(request, 204);
-    else
-        api_answer_error(request, &err);
+    api_answer_deletion(request, status, &err);
 }
 
 /* --- whoami --- */

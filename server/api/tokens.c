@@ -430,12 +430,7 @@ void tokens_delete(void *context, struct ty_request *request)
         status = reload_access(api, request, &err);
     if (status == TY_OK)
         log_streams_expire(api);
-    if (status == TY_NOT_FOUND && api_flag(request, "allow_missing"))
-        status = TY_OK;
-    if (status == TY_OK)
-        api_answer_empty(request, 204);
-    else
-        api_answer_error(request, &err);
+    api_answer_deletion(request, status, &err);
 }
 
 /* --- the first start --- */

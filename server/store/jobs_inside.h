@@ -38,6 +38,10 @@ struct ty_job_change {
 ty_status ty_job_tell(struct ty_writer *writer, const struct ty_job_change *change,
                       struct ty_counters *counters, struct ty_error *err) TY_MUST_CHECK;
 
+/* Store the labels of a job that has none in the table yet. */
+ty_status ty_job_labels_insert(struct ty_writer *writer, const struct ty_job_record *record,
+                               struct ty_error *err) TY_MUST_CHECK;
+
 /* Store one event row whose sequence is chosen already. */
 ty_status ty_event_store(struct ty_writer *writer, const struct ty_event *event,
                          struct ty_error *err) TY_MUST_CHECK;

@@ -24,17 +24,7 @@ static ty_status replace_labels(struct ty_writer *writer, const struct ty_job_re
     const int64_t old[] = {record->tenant, record->row};
     ty_status status =
         ty_run_ints(&writer->conn, TY_SQL_JOB_LABELS_DELETE, old, 2, "remove the labels", err);
-    if (status != TY_OK)
-        return status;
-    ty_auto_stmt stmt = NULL;
-    status = ty_conn_stmt(&writer->conn, TY_SQL_JOB_LABELS_INSERT, &stmt, err);
-    if (status != TY_OK)
-        return status;
-    struct ty_bind bind = ty_bind_start(stmt);
-    ty_bind_int(&bind, record->tenant);
-    ty_bind_int(&bind, record->row);
-    ty_bind_text(&bind, record->labels);
-    return ty_bind_step(&writer->conn, &bind, NULL, "store the labels", err);
+    return status == TY_OK ? ty_job_labels_insert(writer, record, err) : status;
 }
 
 static ty_status tell(struct ty_writer *writer, const struct ty_job_record *record,

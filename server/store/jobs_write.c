@@ -139,7 +139,7 @@ static ty_status insert_spec(struct ty_writer *writer, const struct ty_job_inser
     return ty_bind_step(&writer->conn, &bind, NULL, "store the spec", err);
 }
 
-static ty_status insert_labels(struct ty_writer *writer, const struct ty_job_record *record,
+ty_status ty_job_labels_insert(struct ty_writer *writer, const struct ty_job_record *record,
                                struct ty_error *err)
 {
     if (!record->labels || ty_str_equal(record->labels, "{}"))
@@ -253,7 +253,7 @@ ty_status ty_jobs_insert(struct ty_writer *writer, struct ty_job_insert *insert,
     if (status == TY_OK)
         status = insert_spec(writer, &made, err);
     if (status == TY_OK)
-        status = insert_labels(writer, &made.record, err);
+        status = ty_job_labels_insert(writer, &made.record, err);
     if (status == TY_OK)
         status = insert_claims(writer, &made, err);
     struct ty_job_change change = {.record = &made.record,

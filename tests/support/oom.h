@@ -8,8 +8,9 @@
 #ifndef TRAINYARD_TESTS_SUPPORT_OOM_H
 #define TRAINYARD_TESTS_SUPPORT_OOM_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "unit.h"
+
+#include "trainyard/base/error.h"
 
 /* Runs `body(context)` with the n-th allocation failing for n = 1, 2, … until a run in which none
  * failed: first with that one failing alone, then with all later ones failing too. `body` checks
@@ -28,5 +29,16 @@ bool ty_oom_take(void);
  * test. */
 void ty_oom_pause(void);
 void ty_oom_resume(void);
+
+/* Fail the test unless `status` is TY_OK, or TY_NO_MEMORY after an allocation failed. */
+static inline void ty_oom_expect(ty_status status)
+{
+    ty_oom_pause();
+    if (ty_oom_failed())
+        assert_true(status == TY_OK || status == TY_NO_MEMORY);
+    else
+        assert_int_equal(status, TY_OK);
+    ty_oom_resume();
+}
 
 #endif

@@ -77,6 +77,22 @@ void store_fixture_stop(struct store_fixture *fixture)
         fail_msg("clean up: %s", err.text);
 }
 
+int store_fixture_setup(void **state)
+{
+    struct store_fixture *fixture = calloc(1, sizeof(*fixture));
+    assert_non_null(fixture);
+    store_fixture_start(fixture, false);
+    *state = fixture;
+    return 0;
+}
+
+int store_fixture_teardown(void **state)
+{
+    store_fixture_stop(*state);
+    free(*state);
+    return 0;
+}
+
 struct apply_write {
     struct ty_write write;
     test_apply *apply;

@@ -29,6 +29,9 @@ struct store_fixture {
 /* Make the folder and open the store, not threaded unless said so. Fails the test on any error. */
 void store_fixture_start(struct store_fixture *fixture, bool threaded);
 void store_fixture_stop(struct store_fixture *fixture); /* closes and removes the folder */
+/* The same for cmocka: *state is a fixture that is not threaded. */
+int store_fixture_setup(void **state);
+int store_fixture_teardown(void **state);
 void store_fixture_close(struct store_fixture *fixture);
 void store_fixture_open(struct store_fixture *fixture);
 

@@ -3,6 +3,7 @@
 #include "executor/local/inside.h"
 
 #include "executor/supervisor/cgroup.h"
+#include "executor/supervisor/sandbox.h"
 
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
@@ -55,18 +56,7 @@ static bool runs(char *const argv[])
 static bool sandbox_works(const char *bwrap)
 {
     const char *const words[] = {bwrap,
-                                 "--unshare-user-try",
-                                 "--uid",
-                                 "0",
-                                 "--gid",
-                                 "0",
-                                 "--unshare-pid",
-                                 "--unshare-uts",
-                                 "--unshare-ipc",
-                                 "--die-with-parent",
-                                 "--new-session",
-                                 "--cap-drop",
-                                 "ALL",
+                                 TY_SANDBOX_ISOLATION,
                                  "--tmpfs",
                                  "/",
                                  "--ro-bind",

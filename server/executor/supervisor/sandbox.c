@@ -41,22 +41,8 @@ static const char *const machine_settings[] = {"/proc/acpi", "/proc/bus",       
                                                "/proc/irq",  "/proc/mtrr",         "/proc/scsi",
                                                "/proc/sys",  "/proc/sysrq-trigger"};
 
-static const char *const fixed_options[] = {"--unshare-user-try",
-                                            "--uid",
-                                            "0",
-                                            "--gid",
-                                            "0",
-                                            "--unshare-pid",
-                                            "--unshare-uts",
-                                            "--unshare-ipc",
-                                            "--as-pid-1",
-                                            "--die-with-parent",
-                                            "--new-session",
-                                            "--cap-drop",
-                                            "ALL",
-                                            "--clearenv",
-                                            "--tmpfs",
-                                            "/"};
+static const char *const fixed_options[] = {TY_SANDBOX_ISOLATION, "--as-pid-1", "--clearenv",
+                                            "--tmpfs", "/"};
 
 static const char *const hidden_entries[] = {"proc", "dev", "sys", "tmp", "run", ".", ".."};
 

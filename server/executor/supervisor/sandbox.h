@@ -5,6 +5,12 @@
 
 #include "executor/supervisor/plan.h"
 
+/* How a replica is set apart from the machine, mounts aside; the test of whether a sandbox works
+ * here asks for the same. Words for bwrap, to stand in an array. */
+#define TY_SANDBOX_ISOLATION                                                                       \
+    "--unshare-user-try", "--uid", "0", "--gid", "0", "--unshare-pid", "--unshare-uts",            \
+        "--unshare-ipc", "--die-with-parent", "--new-session", "--cap-drop", "ALL"
+
 struct ty_sandbox {
     const char *hostname;   /* "job-abc-worker-1" */
     const char *hosts_path; /* the run's hosts file on this machine */

@@ -41,21 +41,6 @@ static void make_token(struct store_fixture *fixture, struct made *made, uint8_t
     assert_int_equal(store_apply(fixture->store, insert, made, &err), TY_OK);
 }
 
-static int start(void **state)
-{
-    struct store_fixture *fixture = calloc(1, sizeof *fixture);
-    store_fixture_start(fixture, false);
-    *state = fixture;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    store_fixture_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static struct ty_access_table *loaded(struct store_fixture *fixture, int64_t now)
 {
     struct ty_access_table *table = NULL;
@@ -145,11 +130,14 @@ static void tenants_are_known_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_token_is_found_by_its_digest_until_it_expires, start,
-                                        stop),
-        cmocka_unit_test_setup_teardown(a_revoked_token_is_gone_after_the_reload, start, stop),
-        cmocka_unit_test_setup_teardown(uses_are_taken_once_and_survive_a_reload, start, stop),
-        cmocka_unit_test_setup_teardown(tenants_are_known_by_name, start, stop),
+        cmocka_unit_test_setup_teardown(a_token_is_found_by_its_digest_until_it_expires,
+                                        store_fixture_setup, store_fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_revoked_token_is_gone_after_the_reload,
+                                        store_fixture_setup, store_fixture_teardown),
+        cmocka_unit_test_setup_teardown(uses_are_taken_once_and_survive_a_reload,
+                                        store_fixture_setup, store_fixture_teardown),
+        cmocka_unit_test_setup_teardown(tenants_are_known_by_name, store_fixture_setup,
+                                        store_fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "temporary.h"
+#include "place.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
@@ -8,35 +8,9 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-struct place {
-    char path[TEMPORARY_PATH];
-    int fd;
-};
-
-static int set_up(void **state)
-{
-    struct place *place = calloc(1, sizeof(*place));
-
-    *state = place;
-    if (!place)
-        return -1;
-    place->fd = temporary_open(place->path);
-    return place->fd < 0 ? -1 : 0;
-}
-
-static int tear_down(void **state)
-{
-    struct place *place = *state;
-    ty_status status = ty_tree_remove(AT_FDCWD, place->path, NULL);
-
-    close(place->fd);
-    free(place);
-    return status ? -1 : 0;
-}
-
 static size_t count_entries(int fd)
 {
-    DIR *folder = fdopendir(openat(fd, ".", O_RDONLY | O_DIRECTORY));
+    DIR *folder = ty_folder_entries(fd);
     size_t count = 0;
 
     while (readdir(folder))
@@ -283,7 +257,7 @@ static void a_file_can_be_created_beneath_a_root(void **state)
 
 int main(void)
 {
-#define PLACE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define PLACE_TEST(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
     const struct CMUnitTest tests[] = {
         PLACE_TEST(what_was_written_is_read_back),
         PLACE_TEST(a_file_of_just_the_maximum_is_read_and_a_larger_one_refused),

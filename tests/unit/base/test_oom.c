@@ -13,16 +13,6 @@
  * fail only when an allocation did, says so with TY_NO_MEMORY, and leaves its output and (under a
  * sanitizer) no memory behind. */
 
-static void expect(ty_status status)
-{
-    ty_oom_pause();
-    if (ty_oom_failed())
-        assert_true(status == TY_OK || status == TY_NO_MEMORY);
-    else
-        assert_int_equal(status, TY_OK);
-    ty_oom_resume();
-}
-
 static void fill_buffer(void *context)
 {
     ty_auto_buf buf = {0};
@@ -34,7 +24,7 @@ static void fill_buffer(void *context)
         ty_buf_addf(&buf, "%0300d", i);
         ty_buf_adds(&buf, "text");
     }
-    expect(ty_buf_check(&buf, "buffer", NULL));
+    ty_oom_expect(ty_buf_check(&buf, "buffer", NULL));
     taken = ty_buf_take(&buf, NULL);
     assert_int_equal(taken == NULL, buf.failed == TY_NO_MEMORY);
     free(taken);
@@ -60,7 +50,7 @@ static void parse_json(void *context)
     status = ty_json_parse(text, strlen(text), &json, &err);
     /* Where jansson finds no memory for a token it says that the token is not JSON: it cannot be
      * told apart. */
-    expect(status == TY_INVALID && ty_oom_failed() ? TY_NO_MEMORY : status);
+    ty_oom_expect(status == TY_INVALID && ty_oom_failed() ? TY_NO_MEMORY : status);
     assert_int_equal(json == NULL, status != TY_OK);
     json_decref(json);
 }
@@ -75,7 +65,7 @@ static void parse_yaml(void *context)
 
     (void)context;
     status = ty_yaml_parse(text, strlen(text), &json, &err);
-    expect(status);
+    ty_oom_expect(status);
     assert_int_equal(json == NULL, status != TY_OK);
     json_decref(json);
 }
@@ -90,10 +80,10 @@ static void write_both(void *context)
     ty_buf_init(&json, 100000);
     ty_json_writer_init(&writer, &json);
     ty_json_value(&writer, value);
-    expect(ty_buf_check(&json, "json", NULL));
+    ty_oom_expect(ty_buf_check(&json, "json", NULL));
     ty_buf_init(&yaml, 100000);
     ty_yaml_write(&yaml, value);
-    expect(ty_buf_check(&yaml, "yaml", NULL));
+    ty_oom_expect(ty_buf_check(&yaml, "yaml", NULL));
 }
 
 static int released;
@@ -111,7 +101,7 @@ static void use_map(void *context)
     int kept = 0;
 
     (void)context;
-    expect(status);
+    ty_oom_expect(status);
     if (status)
         return;
     released = 0;
@@ -119,7 +109,7 @@ static void use_map(void *context)
         char key[2] = {(char)('A' + i), '\0'};
 
         status = ty_map_put(map, key, &released);
-        expect(status);
+        ty_oom_expect(status);
         kept += status == TY_OK;
         assert_int_equal(ty_map_get(map, key) != NULL, status == TY_OK);
         assert_int_equal(ty_map_count(map), kept);
@@ -141,11 +131,11 @@ static void use_pool(void *context)
     ty_status status = ty_pool_create("oom", 2, 4, &pool, &err);
 
     (void)context;
-    expect(status);
+    ty_oom_expect(status);
     assert_int_equal(pool == NULL, status != TY_OK);
     if (status)
         return;
-    expect(ty_pool_submit(pool, run_nothing, NULL));
+    ty_oom_expect(ty_pool_submit(pool, run_nothing, NULL));
     ty_pool_destroy(pool);
 }
 
@@ -156,10 +146,10 @@ static void use_digest(void *context)
     ty_status status = ty_sha256_begin(&stream);
 
     (void)context;
-    expect(status);
+    ty_oom_expect(status);
     assert_int_equal(stream == NULL, status != TY_OK);
     if (stream)
-        expect(ty_sha256_finish(stream, digest));
+        ty_oom_expect(ty_sha256_finish(stream, digest));
     ty_sha256_destroy(stream);
 }
 

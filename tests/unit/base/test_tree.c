@@ -1,38 +1,11 @@
 #include "unit.h"
 
-#include "temporary.h"
+#include "place.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/scope.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
-
-struct place {
-    char path[TEMPORARY_PATH];
-    int fd;
-};
-
-static int set_up(void **state)
-{
-    struct place *place = calloc(1, sizeof(*place));
-
-    *state = place;
-    if (!place)
-        return -1;
-    place->fd = temporary_open(place->path);
-    return place->fd < 0 ? -1 : 0;
-}
-
-static int tear_down(void **state)
-{
-    struct place *place = *state;
-    ty_status status = ty_tree_remove(AT_FDCWD, place->path, NULL);
-    bool gone = faccessat(AT_FDCWD, place->path, F_OK, 0) != 0;
-
-    close(place->fd);
-    free(place);
-    return status || !gone ? -1 : 0;
-}
 
 static bool exists(int fd, const char *name)
 {
@@ -166,7 +139,7 @@ static void folders_nested_without_end_are_removed(void **state)
 
 int main(void)
 {
-#define PLACE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define PLACE_TEST(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
     const struct CMUnitTest tests[] = {
         PLACE_TEST(a_path_of_folders_is_made_and_may_exist_before),
         PLACE_TEST(a_folder_is_opened_and_made_only_when_asked),

@@ -6,16 +6,6 @@
 #include "trainyard/logs/files.h"
 #include "trainyard/logs/frame.h"
 
-static void expect(ty_status status)
-{
-    ty_oom_pause();
-    if (ty_oom_failed())
-        assert_true(status == TY_OK || status == TY_NO_MEMORY);
-    else
-        assert_int_equal(status, TY_OK);
-    ty_oom_resume();
-}
-
 static void write_and_read(void *context)
 {
     const struct place *place = context;
@@ -24,14 +14,14 @@ static void write_and_read(void *context)
     struct ty_log_extent extent = {0};
     int64_t offset;
     ty_status status = ty_log_writer_open(place->fd, "m", &writer, NULL);
-    expect(status);
+    ty_oom_expect(status);
     if (status == TY_OK)
-        expect(ty_log_writer_append(writer, "a\nb\n", 4, 1, NULL));
+        ty_oom_expect(ty_log_writer_append(writer, "a\nb\n", 4, 1, NULL));
     ty_log_writer_close(writer);
     status = ty_log_reader_open(place->fd, "m", &reader, NULL);
     if (status == TY_OK) {
-        expect(ty_log_extent(reader, 0, &extent, NULL));
-        expect(ty_log_tail(reader, &extent, 1, &offset, NULL));
+        ty_oom_expect(ty_log_extent(reader, 0, &extent, NULL));
+        ty_oom_expect(ty_log_tail(reader, &extent, 1, &offset, NULL));
     }
     ty_log_reader_close(reader);
 }
@@ -44,10 +34,10 @@ static void list_files(void *context)
     ty_auto_file_list list = {0};
     ty_auto_file_list surplus = {0};
     ty_auto_checkpoint_list checkpoints = {0};
-    expect(ty_files_list(place->fd, &query, &list, NULL));
-    expect(ty_checkpoints_list(place->fd, &query, &checkpoints, NULL));
-    expect(ty_checkpoints_surplus(place->fd, "saved", 2, &surplus, NULL));
-    expect(ty_files_usage(place->fd, &usage, NULL));
+    ty_oom_expect(ty_files_list(place->fd, &query, &list, NULL));
+    ty_oom_expect(ty_checkpoints_list(place->fd, &query, &checkpoints, NULL));
+    ty_oom_expect(ty_checkpoints_surplus(place->fd, "saved", 2, &surplus, NULL));
+    ty_oom_expect(ty_files_usage(place->fd, &usage, NULL));
     ty_oom_pause();
     if (!ty_oom_failed()) {
         assert_int_equal(list.count, 40);
@@ -65,11 +55,11 @@ static void digest_file(void *context)
     uint8_t sha256[TY_SHA256];
     int fd = -1;
     ty_status status = ty_file_open(place->fd, "saved/ckpt-1.pt", &fd, &stat, NULL);
-    expect(status);
+    ty_oom_expect(status);
     status = ty_file_digests_create(100, &digests, NULL);
-    expect(status);
+    ty_oom_expect(status);
     if (status == TY_OK && fd >= 0)
-        expect(ty_file_digest(digests, fd, &stat, sha256, NULL));
+        ty_oom_expect(ty_file_digest(digests, fd, &stat, sha256, NULL));
     ty_file_digests_destroy(digests);
     close(fd);
 }
@@ -86,11 +76,11 @@ static void watch_log(void *context)
     struct ty_log_watch *watches[3] = {0};
     static const char *const replicas[] = {"m", "m", "w"};
     ty_status status = ty_log_watcher_create(&watcher, NULL);
-    expect(status);
+    ty_oom_expect(status);
     for (size_t at = 0; status == TY_OK && at < UNIT_COUNT(replicas); at++) {
         status =
             ty_log_watch_add(watcher, place->path, replicas[at], ignore, NULL, &watches[at], NULL);
-        expect(status);
+        ty_oom_expect(status);
     }
     for (size_t at = 0; at < UNIT_COUNT(replicas); at++)
         ty_log_watch_remove(watches[at]);
@@ -103,7 +93,7 @@ static void write_frames(void *context)
     ty_auto_buf out = {0};
     ty_buf_init(&out, 100000);
     ty_frame_event(&frame, "m", &out);
-    expect(ty_buf_check(&out, "frame", NULL));
+    ty_oom_expect(ty_buf_check(&out, "frame", NULL));
 }
 
 static void memory_may_run_out_anywhere(void **state)

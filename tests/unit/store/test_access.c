@@ -9,22 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int start(void **state)
-{
-    struct store_fixture *fixture = calloc(1, sizeof(*fixture));
-    assert_non_null(fixture);
-    store_fixture_start(fixture, false);
-    *state = fixture;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    store_fixture_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* --- tenants --- */
 
 static ty_status insert_tenant(struct ty_writer *writer, void *context, struct ty_error *err)
@@ -421,7 +405,8 @@ static void only_an_empty_tenant_is_removed(void **state)
     assert_true(make_tenant(fixture, "audio") > second); /* rows are never given again */
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, store_fixture_setup, store_fixture_teardown)
 
 int main(void)
 {

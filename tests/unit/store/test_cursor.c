@@ -6,22 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int start(void **state)
-{
-    struct store_fixture *fixture = calloc(1, sizeof(*fixture));
-    assert_non_null(fixture);
-    store_fixture_start(fixture, false);
-    *state = fixture;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    store_fixture_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static const struct ty_cursor_scope scope = {.tenant = 7, .query = "jobs state=1", .query_len = 12};
 static const int64_t issued = INT64_C(1767225600000000);
 
@@ -176,7 +160,8 @@ static void no_room_for_the_cursor_is_told(void **state)
                      TY_TOO_LARGE);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, store_fixture_setup, store_fixture_teardown)
 
 int main(void)
 {

@@ -8,22 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int start(void **state)
-{
-    struct store_fixture *fixture = calloc(1, sizeof(*fixture));
-    assert_non_null(fixture);
-    store_fixture_start(fixture, false);
-    *state = fixture;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    store_fixture_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* --- what a visit saw --- */
 
 struct seen {
@@ -586,7 +570,8 @@ static void the_spec_comes_back_byte_for_byte(void **state)
     free(text);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, store_fixture_setup, store_fixture_teardown)
 
 int main(void)
 {

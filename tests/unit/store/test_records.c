@@ -10,22 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int start(void **state)
-{
-    struct store_fixture *fixture = calloc(1, sizeof(*fixture));
-    assert_non_null(fixture);
-    store_fixture_start(fixture, false);
-    *state = fixture;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    store_fixture_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* --- idempotency --- */
 
 static ty_status insert_key(struct ty_writer *writer, void *context, struct ty_error *err)
@@ -391,7 +375,8 @@ static void a_volume_in_use_stays_until_its_jobs_have_ended(void **state)
     assert_string_equal(seen.line, "volume.deleted:data ");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, store_fixture_setup, store_fixture_teardown)
 
 int main(void)
 {

@@ -20,28 +20,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int start(void **state)
-{
-    struct store_fixture *fixture = calloc(1, sizeof(*fixture));
-    assert_non_null(fixture);
-    store_fixture_start(fixture, false);
-    *state = fixture;
-    return 0;
-}
-
 static int start_threaded(void **state)
 {
     struct store_fixture *fixture = calloc(1, sizeof(*fixture));
     assert_non_null(fixture);
     store_fixture_start(fixture, true);
     *state = fixture;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    store_fixture_stop(*state);
-    free(*state);
     return 0;
 }
 
@@ -714,8 +698,9 @@ static void closing_finishes_what_is_queued(void **state)
     assert_int_equal(counts.jobs, UNIT_COUNT(writes));
 }
 
-#define TEST(name)     cmocka_unit_test_setup_teardown(name, start, stop)
-#define THREADED(name) cmocka_unit_test_setup_teardown(name, start_threaded, stop)
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, store_fixture_setup, store_fixture_teardown)
+#define THREADED(name) cmocka_unit_test_setup_teardown(name, start_threaded, store_fixture_teardown)
 
 int main(void)
 {

@@ -1,6 +1,6 @@
 /* A temporary folder as a cmocka fixture: *state is a struct place. */
-#ifndef TESTS_UNIT_LOGS_PLACE_H
-#define TESTS_UNIT_LOGS_PLACE_H
+#ifndef TRAINYARD_TESTS_SUPPORT_PLACE_H
+#define TRAINYARD_TESTS_SUPPORT_PLACE_H
 
 #include "unit.h"
 
@@ -32,8 +32,9 @@ static inline int place_remove(void **state)
     struct ty_error err = {0};
     close(place->fd);
     ty_status status = ty_tree_remove(AT_FDCWD, place->path, &err);
+    bool gone = faccessat(AT_FDCWD, place->path, F_OK, 0) != 0;
     free(place);
-    return status == TY_OK ? 0 : -1;
+    return status == TY_OK && gone ? 0 : -1;
 }
 
 /* Put `len` bytes into a file beneath the place, replacing it. */
