@@ -80,7 +80,7 @@ static void a_lock_that_a_dead_daemon_left_to_its_child_is_waited_for(void **sta
             usleep(100 * 1000);
             _exit(0);
         }
-        _exit(child < 0);
+        _exit(child < 0 ? 1 : 0);
     }
     int died = 0;
     assert_int_equal(waitpid(daemon, &died, 0), daemon);
