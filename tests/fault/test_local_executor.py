@@ -845,6 +845,16 @@ def test_remove_forgets_a_run_and_keeps_claims_and_logs(driver: Driver) -> None:
     assert (driver.folder / "data/volumes/ns/stays/f").exists() and driver.log("past") == "y\n"
 
 
+def test_a_run_of_an_earlier_daemon_is_removed_whole(folder: Path) -> None:
+    earlier = Driver(folder)
+    earlier.finish(make_job("past", ["true"]))
+    earlier.close()
+    driver = Driver(folder)
+    assert driver.ask("remove job_past past")["status"] == "ok"
+    await_true(lambda: list((folder / "data/runs").iterdir()) == [], "nothing of the run is left")
+    driver.close()
+
+
 def test_an_ordinary_user_can_do_the_same(folder: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("already an ordinary user")

@@ -122,6 +122,8 @@ static json_t *load(const char *path, const char *number)
 
 static ty_status apply(struct driver *driver, const json_t *run, struct ty_error *err)
 {
+    if (!run)
+        return ty_fail(err, TY_UNAVAILABLE, "the run cannot be read now");
     const struct ty_manifest manifest = {json_object_get(run, "objects")};
     const struct ty_run request = {
         .job_id = json_string_value(json_object_get(run, "job_id")),

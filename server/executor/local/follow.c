@@ -42,10 +42,12 @@ static void on_track(struct local *local, const struct local_command *command)
     }
 }
 
-static void remove_folder(struct local *local, const char *object)
+typedef ty_status folder_removal(struct local *local, const char *object, struct ty_error *err);
+
+static void remove_folder(struct local *local, const char *object, folder_removal *removal)
 {
     struct ty_error why;
-    if (ty_run_folder_remove(local, object, &why) != TY_OK)
+    if (removal(local, object, &why) != TY_OK)
         ty_log(local->log, TY_LOG_WARNING, "run_not_removed", "run %s: %s", object, why.text);
 }
 
@@ -53,7 +55,7 @@ static void remove_folder(struct local *local, const char *object)
  */
 static void stop_waiting(struct local *local, struct tracked *run)
 {
-    remove_folder(local, run->object);
+    remove_folder(local, run->object, ty_run_folder_remove);
     run->phase = RUN_OVER;
     ty_tracked_tell(local, run, TY_SEEN_STOPPED, TY_CAUSE_NONE, "");
     ty_tracked_forget(local, run);
@@ -83,14 +85,18 @@ static void on_stop(struct local *local, const struct local_command *command)
 static void on_remove(struct local *local, const struct local_command *command)
 {
     struct tracked *run = ty_run_find(local, command->object);
-    if (!run || run->attempt > command->attempt)
+    if (!run) { /* its folder was set aside before this thread had ever heard of it */
+        remove_folder(local, command->object, ty_run_folder_clear);
+        return;
+    }
+    if (run->attempt > command->attempt)
         return;
     if (run->phase == RUN_ALIVE) {
         ty_log(local->log, TY_LOG_WARNING, "remove_refused", "run %s is still alive", run->object);
         return;
     }
     ty_failpoint("local.before_remove");
-    remove_folder(local, run->object);
+    remove_folder(local, run->object, ty_run_folder_remove);
     ty_failpoint("local.after_remove");
     ty_tracked_forget(local, run);
 }

@@ -117,6 +117,9 @@ void ty_run_folder_close(struct local *local, const char *object);
  * missing one is success. */
 ty_status ty_run_folder_set_aside(struct local *local, const char *object,
                                   struct ty_error *err) TY_MUST_CHECK;
+/* Take away the folder that was set aside. A missing one is success. */
+ty_status ty_run_folder_clear(struct local *local, const char *object,
+                              struct ty_error *err) TY_MUST_CHECK;
 /* Remove the folder of a run: set it aside, then take it away; a crash leaves all of it or nothing
  * that counts. A missing one is success. */
 ty_status ty_run_folder_remove(struct local *local, const char *object,

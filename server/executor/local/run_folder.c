@@ -255,14 +255,19 @@ ty_status ty_run_folder_set_aside(struct local *local, const char *object, struc
     return TY_OK;
 }
 
-ty_status ty_run_folder_remove(struct local *local, const char *object, struct ty_error *err)
+ty_status ty_run_folder_clear(struct local *local, const char *object, struct ty_error *err)
 {
     char name[HALF_MADE_NAME];
+    name_removed(object, name);
+    return ty_tree_remove(local->runs_fd, name, err);
+}
+
+ty_status ty_run_folder_remove(struct local *local, const char *object, struct ty_error *err)
+{
     if (ty_run_folder_set_aside(local, object, err) != TY_OK)
         return err->status;
     ty_failpoint("local.amid_remove");
-    name_removed(object, name);
-    return ty_tree_remove(local->runs_fd, name, err);
+    return ty_run_folder_clear(local, object, err);
 }
 
 void ty_run_folder_sweep(struct local *local)
