@@ -55,8 +55,8 @@ static const struct config_key keys[] = {
     {"grace_seconds",               KEY_INTEGER, AT(grace_seconds),               "30",             0,  3600,
      "time between TERM and KILL when a job is stopped"                                                                                                         },
     {"keep_seconds",                KEY_INTEGER, AT(keep_seconds),                "2592000",        0,  INT64_C(31536000) * 100,
-     "how long finished jobs, their logs and runs are kept unless a job says otherwise; 0: for "
-     "ever"                                                                                                                                                     },
+     "how long finished jobs, their logs and runs are kept unless a job or its tenant says "
+     "otherwise; 0: for ever"                                                                                                                                   },
     {"gpus",                        KEY_INTEGER, AT(gpus),                        "-1",             -1, 1024,
      "GPUs the local executor may give out; -1: those it finds"                                                                                                 },
     {"restart_backoff_ms",          KEY_INTEGER, AT(restart_backoff_ms),          "10000",          1,  300000,
@@ -65,8 +65,9 @@ static const struct config_key keys[] = {
      "how long the log of one replica may grow; what would pass it is lost and the gap is noted; "
      "0: without end"                                                                                                                                           },
     {"image_roots",                 KEY_TEXT,    AT(image_roots),                 "",               0,  0,
-     "local executor: PATTERN=FOLDER pairs, comma-separated, that map images to root file systems; "
-     "others run on the host's"                                                                                                                                 },
+     "local executor: PATTERN=FOLDER pairs, comma-separated: an image runs in the folder of the "
+     "first pattern that fits, and waits when none does (end with *=/ for the rest); without pairs "
+     "all run on this machine's own system"                                                                                                                     },
     {"supervisor",                  KEY_TEXT,    AT(supervisor),                  "",               0,  0,
      "the trainyard-supervisor program; default: beside trainyardd"                                                                                             },
 };

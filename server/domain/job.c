@@ -26,7 +26,7 @@ static const struct cause causes[TY_CAUSE_COUNT] = {
     [TY_CAUSE_WAITING_FOR_CAPACITY] = {"waiting_for_capacity", "Waiting for room on the executor."},
     [TY_CAUSE_ADMITTED] = {"admitted", "Admitted; its replicas are being started."},
     [TY_CAUSE_REPLICAS_STARTED] = {"replicas_started", "Its replicas run."},
-    [TY_CAUSE_COMPLETED] = {"completed", "Every process ended well."},
+    [TY_CAUSE_COMPLETED] = {"completed", "The master ended with 0."},
     [TY_CAUSE_UNSCHEDULABLE] = {"unschedulable", "No node can take a replica."},
     [TY_CAUSE_IMAGE_PULL_FAILED] = {"image_pull_failed", "The image cannot be pulled."},
     [TY_CAUSE_IMAGE_NAME_INVALID] = {"image_name_invalid", "The image's name is not valid."},
@@ -54,7 +54,7 @@ static const struct cause causes[TY_CAUSE_COUNT] = {
     [TY_CAUSE_SPEC_REJECTED] = {"spec_rejected", "The executor refuses to run it."},
     [TY_CAUSE_GATEWAY_ERROR] = {"gateway_error", "The gateway could not do its part."},
     [TY_CAUSE_REPLICA_RESTARTED] = {"replica_restarted",
-        "A replica failed and is being started again."},
+        "A replica ended and is being started again."},
 };
 /* clang-format on */
 
