@@ -784,8 +784,9 @@ def test_a_daemon_killed_at_any_moment_neither_doubles_nor_loses_a_run(folder: P
     driver.close()
 
 
-def test_a_shortage_of_descriptors_loses_no_run(folder: Path) -> None:
-    driver = Driver(folder, prefix=["prlimit", "--nofile=28:4096"])
+@pytest.mark.parametrize("limit", [22, 24, 28])
+def test_a_shortage_of_descriptors_loses_no_run(folder: Path, limit: int) -> None:
+    driver = Driver(folder, prefix=["prlimit", f"--nofile={limit}:4096"])
     names = [f"short-{i}" for i in range(12)]
     for name in names:
         run = make_job(name, ["/bin/sh", "-c", "sleep 1; echo done"])

@@ -93,7 +93,8 @@ struct tracked *ty_run_take_up(struct local *local, const char *object, json_t *
     struct tracked *run = ty_tracked_make(local, object, plan);
     if (!run)
         return NULL;
-    if (has_status(local, object) || ty_run_folder_locked(local, object)) {
+    /* Where a shortage hides the lock, a supervisor that was begun before refuses a second one. */
+    if (has_status(local, object) || ty_run_folder_lock(local, object) == RUN_LOCK_HELD) {
         ty_local_adopt_gpus(local, run, plan);
         ty_status_follow(local, run, true);
     } else if (run->same_boot || plan_waits(plan)) {

@@ -108,7 +108,10 @@ ty_status ty_run_folder_plan(struct local *local, const char *object, json_t **p
 /* Put another plan.json in the place of the present one. */
 ty_status ty_run_folder_replace(struct local *local, const char *object, const json_t *plan,
                                 struct ty_error *err) TY_MUST_CHECK;
-/* Whether a supervisor holds the run's lock; true also when that cannot be found out now. */
+/* Whether a supervisor holds the run's lock, unknown for want of descriptors, say. */
+typedef enum { RUN_LOCK_FREE, RUN_LOCK_HELD, RUN_LOCK_UNKNOWN } run_lock;
+run_lock ty_run_folder_lock(struct local *local, const char *object);
+/* The same with caution: true also when that cannot be found out now. */
 bool ty_run_folder_locked(struct local *local, const char *object);
 /* Let no supervisor begin this run any more, also after a restart: its status gets an empty line,
  * and a status that is not empty says that the run was begun. */

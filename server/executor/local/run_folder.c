@@ -211,14 +211,19 @@ ty_status ty_run_folder_replace(struct local *local, const char *object, const j
     return status == TY_OK ? write_plan(folder, plan, true, err) : status;
 }
 
-bool ty_run_folder_locked(struct local *local, const char *object)
+run_lock ty_run_folder_lock(struct local *local, const char *object)
 {
     char path[TY_OBJECT_NAME + 16];
     snprintf(path, sizeof path, "%s/lock", object);
     ty_auto_fd fd = openat(local->runs_fd, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return errno != ENOENT; /* a shortage here says nothing about the run */
-    return flock(fd, LOCK_EX | LOCK_NB) != 0;
+        return errno == ENOENT ? RUN_LOCK_FREE : RUN_LOCK_UNKNOWN;
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 ? RUN_LOCK_FREE : RUN_LOCK_HELD;
+}
+
+bool ty_run_folder_locked(struct local *local, const char *object)
+{
+    return ty_run_folder_lock(local, object) != RUN_LOCK_FREE;
 }
 
 void ty_run_folder_close(struct local *local, const char *object)

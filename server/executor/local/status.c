@@ -135,15 +135,21 @@ static void watch_status(struct local *local, struct tracked *run, const char *p
     }
 }
 
-/* False when the file is not there. A shortage of descriptors is no news about the run: tried again
- * later. */
+/* False when the file is not there and nobody will make it. Whatever else keeps it from being
+ * opened, a shortage of descriptors for one, is no news about the run: tried again later. */
 static bool open_status(struct local *local, struct tracked *run)
 {
+    enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW };
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/runs/%s/status.jsonl", local->data_folder, run->object);
-    run->status_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    run->status_fd = open(path, FLAGS);
+    if (run->status_fd < 0 && errno == ENOENT && !ty_run_folder_locked(local, run->object)) {
+        run->status_fd = open(path, FLAGS); /* its supervisor may have come and gone meanwhile */
+        if (run->status_fd < 0 && errno == ENOENT)
+            return false;
+    }
     if (run->status_fd < 0)
-        return errno != ENOENT;
+        return true;
     ty_buf_init(&run->partial, LINE_BYTES);
     watch_status(local, run, path);
     return true;
