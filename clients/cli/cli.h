@@ -139,7 +139,6 @@ int cli_misuse(const char *format, ...) TY_PRINTF(1, 2); /* returns EXIT_USAGE *
 /* --- help and completion --- */
 void cli_print_help(const struct cli_command *command); /* of one command */
 void cli_print_overview(void);
-void cli_print_exit_codes(void);
 int cli_print_completion(const char *shell);
 
 /* --- jobs --- */
@@ -164,9 +163,6 @@ int cli_print_job(const struct cli *cli, const json_t *job);
 /* Print a job's changes of state on standard error and, when `replica` says whose, its log on
  * standard output, until the job ends. Returns what the job's end means. */
 int cli_follow(struct cli *cli, const char *id, const char *replica);
-
-/* Whether to follow a job that was just made: --follow, --no-follow, else on a terminal. */
-bool cli_wants_follow(const struct cli *cli);
 
 /* Print a new job, and follow it if wanted. */
 int cli_present_job(struct cli *cli, const json_t *job);

@@ -39,18 +39,12 @@ static int run_checkpoints(struct cli *cli)
     return list_files(cli, "/checkpoints", checkpoint_columns);
 }
 
-static const struct cli_option page_options[] = {
-    {"limit", 0, "N",  "show at most so many (50)", NULL, false},
-    {"all",   0, NULL, "show all, however many",    NULL, false},
-    {NULL,    0, NULL, NULL,                        NULL, false},
-};
-
 const struct cli_command command_artifacts = {
     .name = "artifacts",
     .usage = "JOB [flags]",
     .help = "List the files that a job wrote to its output",
     .run = run_artifacts,
-    .options = page_options,
+    .options = cli_page_options,
     .least = 1,
     .most = 1,
     .words = WORDS_JOBS,
@@ -61,7 +55,7 @@ const struct cli_command command_checkpoints = {
     .usage = "JOB [flags]",
     .help = "List a job's checkpoints, the oldest first",
     .run = run_checkpoints,
-    .options = page_options,
+    .options = cli_page_options,
     .least = 1,
     .most = 1,
     .words = WORDS_JOBS,

@@ -212,7 +212,8 @@ void cli_say_warnings(const json_t *answer)
     }
 }
 
-bool cli_wants_follow(const struct cli *cli)
+/* Whether to follow a job that was just made: --follow, --no-follow, else on a terminal. */
+static bool wants_follow(const struct cli *cli)
 {
     bool for_people = cli->format == FORMAT_TABLE || cli->format == FORMAT_WIDE;
     return cli_has(cli, "follow") || (!cli_has(cli, "no-follow") && cli->terminal && for_people);
@@ -226,7 +227,7 @@ int cli_present_job(struct cli *cli, const json_t *job)
         cli_say("the gateway's answer has no id");
         return EXIT_UNAVAILABLE;
     }
-    if (cli_wants_follow(cli))
+    if (wants_follow(cli))
         return cli_follow(cli, id, "master-0");
     int code = cli_print_job(cli, job);
     if (cli->progress && cli->terminal)

@@ -241,6 +241,12 @@ int cli_print_object(const struct cli *cli, const json_t *object, const char *na
 
 /* --- pages --- */
 
+const struct cli_option cli_page_options[] = {
+    {"limit", 0, "N",  "show at most so many (50)", NULL, false},
+    {"all",   0, NULL, "show all, however many",    NULL, false},
+    {NULL,    0, NULL, NULL,                        NULL, false},
+};
+
 static int fetch_page(const struct cli *cli, const char *path, int64_t limit, const json_t *cursor,
                       json_t **page_out)
 {

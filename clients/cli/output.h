@@ -39,6 +39,9 @@ int cli_print_list(const struct cli *cli, const json_t *items, const struct cli_
 /* One object; as a table: a line a member. */
 int cli_print_object(const struct cli *cli, const json_t *object, const char *name);
 
+/* --limit and --all, for the tables of commands that list. */
+extern const struct cli_option cli_page_options[];
+
 /* Fetch `path` (which may have a query) page by page and print it, by --limit and --all. */
 int cli_print_pages(const struct cli *cli, const char *path, const struct cli_column *columns,
                     const char *name);

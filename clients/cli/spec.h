@@ -13,9 +13,6 @@ int cli_spec_source(const struct cli *cli, json_t *spec);
 /* Add --file: each lies beside the script, at its own path if it is below the script's folder. */
 int cli_spec_files(const struct cli *cli, const char *script, json_t *spec);
 
-/* Read a whole file, "-" for standard input. EXIT_JOB_FAILED after a message. The caller frees. */
-int cli_read_file(const char *path, size_t max, struct ty_buf *out);
-
 /* A job's name made from a file's: "My_Net.py" gives "my-net". */
 enum { NAME_TEXT = 44 };
 void cli_name_from(const char *path, char out[NAME_TEXT]);

@@ -55,7 +55,8 @@ static int read_stream(int fd, struct ty_buf *out)
     }
 }
 
-int cli_read_file(const char *path, size_t max, struct ty_buf *out)
+/* Read a whole file, "-" for standard input. EXIT_JOB_FAILED after a message. The caller frees. */
+static int read_file(const char *path, size_t max, struct ty_buf *out)
 {
     struct ty_error err;
     ty_buf_init(out, max);
@@ -76,7 +77,7 @@ int cli_read_file(const char *path, size_t max, struct ty_buf *out)
 static int set_script(const char *path, json_t *spec)
 {
     ty_auto_buf text = {0};
-    int code = cli_read_file(path, SOURCE_MAX, &text);
+    int code = read_file(path, SOURCE_MAX, &text);
     if (code != EXIT_DONE)
         return code;
     if (text.len == 0)
@@ -108,7 +109,7 @@ static int set_spec(const char *path, json_t *spec)
     ty_auto_buf text = {0};
     ty_auto_json given = NULL;
     bool yaml = ty_str_ends(path, ".yaml") || ty_str_ends(path, ".yml");
-    int code = cli_read_file(path, SOURCE_MAX, &text);
+    int code = read_file(path, SOURCE_MAX, &text);
     if (code != EXIT_DONE)
         return code;
     const char *bytes = text.data ? text.data : "";
@@ -194,7 +195,7 @@ static int add_file(const char *folder, const char *path, json_t *files)
 {
     char real[PATH_MAX];
     ty_auto_buf bytes = {0};
-    int code = cli_read_file(path, SOURCE_MAX, &bytes);
+    int code = read_file(path, SOURCE_MAX, &bytes);
     if (code != EXIT_DONE)
         return code;
     bool below = realpath(path, real) && ty_str_starts(real, folder);

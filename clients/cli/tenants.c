@@ -142,12 +142,6 @@ static int run_whoami(struct cli *cli)
 
 /* --- tables --- */
 
-static const struct cli_option list_options[] = {
-    {"limit", 0, "N",  "show at most so many (50)", NULL, false},
-    {"all",   0, NULL, "show all, however many",    NULL, false},
-    {NULL,    0, NULL, NULL,                        NULL, false},
-};
-
 static const struct cli_option limit_options[] = {
     {"description",     0, "TEXT", "free text",                                   NULL, false},
     {"max-jobs",        0, "N",    "jobs that run at once, or none for no limit", NULL, false},
@@ -174,7 +168,7 @@ static const struct cli_command tenants_list = {
     .usage = "[flags]",
     .help = "List tenants by name",
     .run = run_list,
-    .options = list_options,
+    .options = cli_page_options,
 };
 
 static const struct cli_command tenants_create = {

@@ -108,12 +108,6 @@ static int run_delete(struct cli *cli)
     return http_delete(cli, &path, NULL);
 }
 
-static const struct cli_option list_options[] = {
-    {"limit", 0, "N",  "show at most so many (50)", NULL, false},
-    {"all",   0, NULL, "show all, however many",    NULL, false},
-    {NULL,    0, NULL, NULL,                        NULL, false},
-};
-
 static const struct cli_option create_options[] = {
     {"role",    0, "ROLE", "what it may do (submitter)",
      "viewer submitter operator tenant_admin system_admin",                                           false},
@@ -140,7 +134,7 @@ static const struct cli_command tokens_list = {
     .usage = "[flags]",
     .help = "List tokens, the newest first",
     .run = run_list,
-    .options = list_options,
+    .options = cli_page_options,
 };
 
 static const struct cli_command tokens_create = {

@@ -56,7 +56,7 @@ void cli_print_overview(void)
          "More: trainyard help COMMAND, trainyard help exit-codes");
 }
 
-void cli_print_exit_codes(void)
+static void print_exit_codes(void)
 {
     static const struct {
         int code;
@@ -85,7 +85,7 @@ static int run_help(struct cli *cli)
     const struct cli_command *const *commands = cli_commands;
     const struct cli_command *command = NULL;
     if (arguments->plain_count == 1 && ty_str_equal(arguments->plain[0], "exit-codes")) {
-        cli_print_exit_codes();
+        print_exit_codes();
         return EXIT_DONE;
     }
     for (size_t i = 0; i < arguments->plain_count; i++) {

@@ -55,12 +55,6 @@ static int run_delete(struct cli *cli)
     return http_delete(cli, &path, NULL);
 }
 
-static const struct cli_option list_options[] = {
-    {"limit", 0, "N",  "show at most so many (50)", NULL, false},
-    {"all",   0, NULL, "show all, however many",    NULL, false},
-    {NULL,    0, NULL, NULL,                        NULL, false},
-};
-
 static const struct cli_option create_options[] = {
     {"access-mode",   0, "MODE", "who may mount it at once (read_write_once)",
      "read_write_once read_write_many read_only_many",                               false},
@@ -79,7 +73,7 @@ static const struct cli_command volumes_list = {
     .usage = "[flags]",
     .help = "List volumes by name",
     .run = run_list,
-    .options = list_options,
+    .options = cli_page_options,
 };
 
 static const struct cli_command volumes_create = {

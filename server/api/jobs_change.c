@@ -12,7 +12,6 @@ struct patch {
     const char *job_id;
     const json_t *body;
     int64_t revision; /* after the change */
-    bool terminal;
 };
 
 /* The stored labels with the patch applied; null removes a label, a null in place of the object
@@ -63,7 +62,6 @@ static ty_status apply_patch(struct ty_writer *writer, struct ty_write *write, s
                               json_is_null(description), err) != TY_OK)
         return err->status;
     patch->revision = record.revision;
-    patch->terminal = ty_job_terminal(record.status.state);
     return TY_OK;
 }
 
@@ -80,7 +78,7 @@ void jobs_update(void *context, struct ty_request *request)
         api_answer_error(request, &err);
         return;
     }
-    ty_hub_changed(api->options.hub, patch.job_id, patch.revision, patch.terminal, false);
+    ty_hub_changed(api->options.hub, patch.job_id, patch.revision, false);
     api_answer_job(api, request, 200, patch.job_id);
 }
 

@@ -28,11 +28,19 @@ static ty_status forbidden(const struct ty_job_record *record, struct ty_error *
     return ty_fail_code(err, TY_CONFLICT, "invalid_transition", "not while the job is %s", state);
 }
 
-static ty_status check_revision(int64_t if_revision, int64_t revision, struct ty_error *err)
+ty_status act_check_revision(int64_t if_revision, int64_t revision, struct ty_error *err)
 {
     if (if_revision > 0 && if_revision != revision)
         return ty_fail(err, TY_PRECONDITION, "the job has changed since");
     return TY_OK;
+}
+
+void act_announce(struct ty_engine *engine, struct commit_letter *letter)
+{
+    letter->letter.kind = LETTER_COMMIT;
+    ty_str_copy(letter->letter.id, sizeof(letter->letter.id), letter->facts.id);
+    ty_hub_changed(engine->options.hub, letter->facts.id, letter->facts.revision, false);
+    inbox_post(&engine->inbox, &letter->letter);
 }
 
 static ty_status apply_act(struct ty_writer *writer, struct ty_write *write, struct ty_error *err)
@@ -41,7 +49,7 @@ static ty_status apply_act(struct ty_writer *writer, struct ty_write *write, str
     struct ty_job_record record;
     ty_status status = ty_jobs_find(writer, act->tenant, act->job_id, &record, err);
     if (status == TY_OK)
-        status = check_revision(act->if_revision, record.revision, err);
+        status = act_check_revision(act->if_revision, record.revision, err);
     if (status != TY_OK)
         return status;
 
@@ -68,11 +76,7 @@ static void act_done(struct ty_write *write, ty_status status, const struct ty_e
     if (status != TY_OK || !act->changed)
         return;
     act->letter = NULL;
-    letter->letter.kind = LETTER_COMMIT;
-    ty_str_copy(letter->letter.id, sizeof(letter->letter.id), letter->facts.id);
-    ty_hub_changed(act->engine->options.hub, letter->facts.id, letter->facts.revision,
-                   ty_job_terminal(letter->facts.status.state), false);
-    inbox_post(&act->engine->inbox, &letter->letter);
+    act_announce(act->engine, letter);
 }
 
 ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *job_id,
@@ -163,7 +167,7 @@ ty_status ty_engine_delete(struct ty_engine *engine, int64_t tenant, const char 
     if (status == TY_OK)
         status = act_read_facts(engine, tenant, job_id, &facts, err);
     if (status == TY_OK)
-        status = check_revision(if_revision, facts.revision, err);
+        status = act_check_revision(if_revision, facts.revision, err);
     if (status != TY_OK)
         return status;
 

@@ -22,7 +22,7 @@ static int64_t to_monotonic(const struct ty_engine *engine, int64_t wall_us)
 static void tell(struct ty_engine *engine, struct live_job *job,
                  const struct ty_observation *observation)
 {
-    if (observe_add(engine, job, observation) == TY_OK) {
+    if (observe_add(job, observation) == TY_OK) {
         observe_flush(engine, job);
         return;
     }
@@ -55,21 +55,13 @@ static void start_refused(struct ty_engine *engine, struct live_job *job,
     tell(engine, job, &seen);
 }
 
-static struct ty_run_ref ref_of(const struct live_job *job)
-{
-    return (struct ty_run_ref){.job_id = job->facts.id,
-                               .namespace = job->facts.namespace,
-                               .object_name = job->facts.object_name,
-                               .attempt = job->facts.status.attempt};
-}
-
 static void plan_nothing(struct ty_engine *engine, struct live_job *job)
 {
     const struct ty_executor *executor = engine->options.executor;
     if (!job->check_due || !executor->ops->check)
         return;
     struct ty_error err = {0};
-    struct ty_run_ref ref = ref_of(job);
+    struct ty_run_ref ref = live_run_ref(&job->facts);
     ty_status status = executor->ops->check(engine->options.executor, &ref, &err);
     job->check_due = status != TY_OK;
     if (status != TY_OK)
@@ -103,7 +95,7 @@ static void plan_apply(struct ty_engine *engine, struct live_job *job)
 static void plan_stop(struct ty_engine *engine, struct live_job *job)
 {
     struct ty_error err = {0};
-    struct ty_run_ref ref = ref_of(job);
+    struct ty_run_ref ref = live_run_ref(&job->facts);
     ty_failpoint("stop.before");
     ty_status status = engine->options.executor->ops->stop(engine->options.executor, &ref, &err);
     ty_failpoint("stop.after");
@@ -111,7 +103,6 @@ static void plan_stop(struct ty_engine *engine, struct live_job *job)
         call_failed(engine, job, "stop", &err);
         return;
     }
-    job->stop_asked = true;
     job->call_backoff.failures = 0;
     job->call_backoff.due_ms = engine->now_ms + STOP_AGAIN_MS;
     live_wake_at(engine, job, job->call_backoff.due_ms);

@@ -32,6 +32,12 @@ void seen_destroy(struct seen *seen)
     free(seen);
 }
 
+bool seen_goes_on(const struct seen *seen)
+{
+    ty_seen_kind kind = seen->observation.kind;
+    return kind == TY_SEEN_STARTING || kind == TY_SEEN_RUNNING || kind == TY_SEEN_RESTARTING;
+}
+
 void inbox_init(struct inbox *inbox)
 {
     pthread_condattr_t attributes;
@@ -71,10 +77,8 @@ static bool overtaken(const struct letter *older, const struct seen *newer)
 {
     if (older->kind != LETTER_SEEN || !ty_str_equal(older->id, newer->letter.id))
         return false;
-    const struct ty_observation *old = &((const struct seen *)older)->observation;
-    bool goes_on = old->kind == TY_SEEN_STARTING || old->kind == TY_SEEN_RUNNING ||
-                   old->kind == TY_SEEN_RESTARTING;
-    return goes_on && old->attempt == newer->observation.attempt;
+    const struct seen *old = (const struct seen *)older;
+    return seen_goes_on(old) && old->observation.attempt == newer->observation.attempt;
 }
 
 /* Take out one letter that `newer` makes pointless. */

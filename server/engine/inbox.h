@@ -54,6 +54,8 @@ struct seen {
 };
 
 void seen_destroy(struct seen *seen); /* takes NULL */
+bool seen_goes_on(
+    const struct seen *seen); /* tells of a run that goes on: a later word says more */
 
 enum { INBOX_FULL = 65536 };
 

@@ -163,7 +163,7 @@ static bool tell_waiting(struct ty_engine *engine, struct live_job *job, admit_v
     snprintf(seen.message, sizeof(seen.message),
              "needs %" PRId32 " replicas and %" PRId32 " GPUs: %s", job->facts.replicas,
              job->facts.gpus, waits[verdict].text);
-    if (job->writing || job->pending || observe_add(engine, job, &seen) != TY_OK)
+    if (job->writing || job->pending || observe_add(job, &seen) != TY_OK)
         return false;
     observe_flush(engine, job);
     return true;
@@ -173,7 +173,7 @@ static bool tell_waiting(struct ty_engine *engine, struct live_job *job, admit_v
 static bool start_job(struct ty_engine *engine, struct live_job *job)
 {
     struct ty_observation seen = {.kind = TY_SEEN_ADMITTED, .at = engine->now};
-    if (job->writing || job->pending || observe_add(engine, job, &seen) != TY_OK)
+    if (job->writing || job->pending || observe_add(job, &seen) != TY_OK)
         return false;
     line_leave(engine, job);
     job->admitting = true;

@@ -17,13 +17,21 @@ void live_mark(struct ty_engine *engine, struct live_job *job)
     engine->dirty_last = &job->dirty_next;
 }
 
+struct ty_run_ref live_run_ref(const struct job_facts *facts)
+{
+    return (struct ty_run_ref){.job_id = facts->id,
+                               .namespace = facts->namespace,
+                               .object_name = facts->object_name,
+                               .attempt = facts->status.attempt};
+}
+
 void live_wake_at(struct ty_engine *engine, struct live_job *job, int64_t due_ms)
 {
     if (job->timer.due_ms == 0 || due_ms < job->timer.due_ms)
         timers_set(&engine->timers, &job->timer, due_ms);
 }
 
-void live_hold(struct ty_engine *engine, struct live_job *job)
+static void hold(struct ty_engine *engine, struct live_job *job)
 {
     if (job->holds)
         return;
@@ -38,7 +46,7 @@ void live_hold(struct ty_engine *engine, struct live_job *job)
     engine->use.gpus += job->facts.gpus;
 }
 
-void live_release(struct ty_engine *engine, struct live_job *job)
+static void release(struct ty_engine *engine, struct live_job *job)
 {
     if (!job->holds)
         return;
@@ -56,15 +64,16 @@ void live_release(struct ty_engine *engine, struct live_job *job)
 void live_settle(struct ty_engine *engine, struct live_job *job)
 {
     if (job->facts.status.run_active || job->admitting)
-        live_hold(engine, job);
+        hold(engine, job);
     else
-        live_release(engine, job);
+        release(engine, job);
 }
 
-static void count_state(struct ty_engine *engine, ty_job_state state, int64_t change)
+static void count_move(struct ty_engine *engine, ty_job_state from, ty_job_state to)
 {
     pthread_mutex_lock(&engine->view_lock);
-    engine->figures.live_jobs[state] += change;
+    engine->figures.live_jobs[from]--;
+    engine->figures.live_jobs[to]++;
     pthread_mutex_unlock(&engine->view_lock);
 }
 
@@ -98,7 +107,7 @@ struct live_job *live_add(struct ty_engine *engine, const struct job_facts *fact
 void live_remove(struct ty_engine *engine, struct live_job *job)
 {
     line_leave(engine, job);
-    live_release(engine, job);
+    release(engine, job);
     timers_set(&engine->timers, &job->timer, 0);
     observe_drop_pending(job);
     pthread_mutex_lock(&engine->view_lock);
@@ -117,7 +126,6 @@ static void forget_calls(struct live_job *job, const struct ty_job_status *next)
     const struct ty_job_status *last = &job->facts.status;
     if (next->attempt == last->attempt && next->state == last->state)
         return;
-    job->stop_asked = false;
     backoff_reset(&job->call_backoff);
 }
 
@@ -131,10 +139,8 @@ ty_status live_take(struct ty_engine *engine, const struct job_facts *facts)
         if (!job)
             return TY_NO_MEMORY;
     } else {
-        if (facts->status.state != job->facts.status.state) {
-            count_state(engine, job->facts.status.state, -1);
-            count_state(engine, facts->status.state, 1);
-        }
+        if (facts->status.state != job->facts.status.state)
+            count_move(engine, job->facts.status.state, facts->status.state);
         forget_calls(job, &facts->status);
         job->facts = *facts;
     }

@@ -79,8 +79,7 @@ static void observations_done(struct ty_write *write, ty_status status, const st
     self->status = status;
     ty_failpoint("observe.after_commit");
     if (status == TY_OK && self->changed)
-        ty_hub_changed(engine->options.hub, self->letter.id, self->facts.revision,
-                       ty_job_terminal(self->facts.status.state), false);
+        ty_hub_changed(engine->options.hub, self->letter.id, self->facts.revision, false);
     inbox_post(&engine->inbox, &self->letter);
     atomic_fetch_sub(&engine->writes_in_flight, 1);
 }
@@ -94,17 +93,11 @@ static void append_pending(struct live_job *job, struct seen *seen)
     job->pending_count++;
 }
 
-static bool goes_on(const struct seen *seen)
-{
-    ty_seen_kind kind = seen->observation.kind;
-    return kind == TY_SEEN_STARTING || kind == TY_SEEN_RUNNING || kind == TY_SEEN_RESTARTING;
-}
-
 /* Drop the oldest word of a run that goes on: what follows says more. */
 static void drop_one(struct live_job *job)
 {
     struct seen **slot = &job->pending;
-    while (*slot && !goes_on(*slot))
+    while (*slot && !seen_goes_on(*slot))
         slot = (struct seen **)&(*slot)->letter.next;
     struct seen *dropped = *slot;
     if (!dropped)
@@ -123,10 +116,8 @@ void observe_take(struct live_job *job, struct seen *seen)
     append_pending(job, seen);
 }
 
-ty_status observe_add(struct ty_engine *engine, struct live_job *job,
-                      const struct ty_observation *observation)
+ty_status observe_add(struct live_job *job, const struct ty_observation *observation)
 {
-    (void)engine;
     struct seen *seen = calloc(1, sizeof(*seen));
     if (!seen)
         return TY_NO_MEMORY;
@@ -144,12 +135,18 @@ static void destroy_list(struct seen *seen)
     }
 }
 
-void observe_drop_pending(struct live_job *job)
+static struct seen *take_pending(struct live_job *job)
 {
-    destroy_list(job->pending);
+    struct seen *taken = job->pending;
     job->pending = NULL;
     job->pending_last = &job->pending;
     job->pending_count = 0;
+    return taken;
+}
+
+void observe_drop_pending(struct live_job *job)
+{
+    destroy_list(take_pending(job));
 }
 
 void observe_write_destroy(struct observe_write *written)
@@ -191,9 +188,7 @@ static ty_status send_pending(struct ty_engine *engine, struct live_job *job, st
     atomic_fetch_add(&engine->writes_in_flight, 1);
     ty_status status = ty_store_write(engine->options.store, &write->write, err);
     if (status == TY_OK) {
-        job->pending = NULL;
-        job->pending_last = &job->pending;
-        job->pending_count = 0;
+        (void)take_pending(job); /* the write's now */
         return TY_OK;
     }
     atomic_fetch_sub(&engine->writes_in_flight, 1);
@@ -217,12 +212,9 @@ static bool brought_up_again(const struct seen *seen)
 /* Put the words of a failed write back in front of what came meanwhile. */
 static void take_back(struct live_job *job, struct observe_write *written)
 {
-    struct seen *later = job->pending;
+    struct seen *later = take_pending(job);
     struct seen *first = written->seen;
     written->seen = NULL;
-    job->pending = NULL;
-    job->pending_last = &job->pending;
-    job->pending_count = 0;
     for (int list = 0; list < 2; list++, first = later) {
         while (first) {
             struct seen *next = (struct seen *)first->letter.next;
@@ -243,9 +235,7 @@ void observe_flush(struct ty_engine *engine, struct live_job *job)
     if (send_pending(engine, job, &err) == TY_OK)
         return;
     /* Nothing was sent; keep the executor's words, drop our own. */
-    struct observe_write unsent = {.seen = job->pending};
-    job->pending = NULL;
-    job->pending_last = &job->pending;
+    struct observe_write unsent = {.seen = take_pending(job)};
     take_back(job, &unsent);
     job->admitting = false;
     live_settle(engine, job);

@@ -106,10 +106,7 @@ static ty_status remove_all(struct ty_engine *engine, const struct job_facts *fa
                             const struct own_claims *claims, struct ty_error *err)
 {
     struct ty_executor *executor = engine->options.executor;
-    const struct ty_run_ref ref = {.job_id = facts->id,
-                                   .namespace = facts->namespace,
-                                   .object_name = facts->object_name,
-                                   .attempt = facts->status.attempt};
+    const struct ty_run_ref ref = live_run_ref(facts);
     ty_status status =
         facts->status.attempt > 0 ? executor->ops->remove(executor, &ref, err) : TY_OK;
     if (status != TY_OK && status != TY_NOT_FOUND)

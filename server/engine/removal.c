@@ -38,10 +38,10 @@ static ty_status apply_removal(struct ty_writer *writer, struct ty_write *write,
     struct ty_job_record record;
     const char *id = removal->letter.id;
     ty_status status = ty_jobs_find(writer, removal->facts.tenant, id, &record, err);
+    if (status == TY_OK)
+        status = act_check_revision(removal->if_revision, record.revision, err);
     if (status != TY_OK)
         return status;
-    if (removal->if_revision > 0 && removal->if_revision != record.revision)
-        return ty_fail(err, TY_PRECONDITION, "the job has changed since");
     if (record.status.run_active)
         return ty_fail_code(err, TY_CONFLICT, "job_active", "the job's run has not ended yet");
     ty_failpoint("removal.before_delete");
@@ -57,8 +57,7 @@ static void removal_done(struct ty_write *write, ty_status status, const struct 
     (void)err;
     removal->status = status;
     if (status == TY_OK)
-        ty_hub_changed(engine->options.hub, removal->letter.id, removal->facts.revision + 1, true,
-                       true);
+        ty_hub_changed(engine->options.hub, removal->letter.id, removal->facts.revision + 1, true);
     if (removal->waited_for)
         return;
     inbox_post(&engine->inbox, &removal->letter);
@@ -69,10 +68,7 @@ static ty_status prepare(struct ty_engine *engine, const struct job_facts *facts
                          struct removal **removal_out, struct ty_error *err)
 {
     struct ty_executor *executor = engine->options.executor;
-    struct ty_run_ref ref = {.job_id = facts->id,
-                             .namespace = facts->namespace,
-                             .object_name = facts->object_name,
-                             .attempt = facts->status.attempt};
+    const struct ty_run_ref ref = live_run_ref(facts);
     struct removal *removal = calloc(1, sizeof(*removal));
     if (!removal)
         return ty_fail(err, TY_NO_MEMORY, "no memory to remove a job");

@@ -38,7 +38,6 @@ struct live_job {
     /* What was asked of the executor; forgotten by a crash and then asked again, which is harmless.
      */
     int32_t applied_attempt; /* apply succeeded for it */
-    bool stop_asked;         /* for the current attempt */
     bool check_due;          /* found in the records at start: ask how its run stands */
     struct backoff call_backoff;
     bool rules_known; /* restart_limit was read from the spec */
@@ -126,12 +125,12 @@ struct live_job *live_add(struct ty_engine *engine,
                           const struct job_facts *facts); /* NULL: no memory */
 void live_remove(struct ty_engine *engine, struct live_job *job);
 void live_mark(struct ty_engine *engine, struct live_job *job); /* drive it in this step */
-void live_hold(struct ty_engine *engine, struct live_job *job);
-void live_release(struct ty_engine *engine, struct live_job *job);
 void live_settle(struct ty_engine *engine,
                  struct live_job *job); /* hold or release, as it stands */
 void live_wake_at(struct ty_engine *engine, struct live_job *job,
                   int64_t due_ms); /* the earliest wins */
+/* A job's run, as the executor knows it; good as long as `facts` are. */
+struct ty_run_ref live_run_ref(const struct job_facts *facts);
 static inline bool live_is_over(const struct job_facts *facts)
 {
     return ty_job_terminal(facts->status.state) && !facts->status.run_active;
@@ -157,8 +156,7 @@ ty_status launch_read_rules(struct ty_engine *engine, struct live_job *job,
 void observe_from_executor(void *context, const char *job_id, const struct ty_observation *seen,
                            const struct ty_replica *replicas, size_t replica_count);
 /* Note one observation of the engine's own, or one that came by letter (owned from here on). */
-ty_status observe_add(struct ty_engine *engine, struct live_job *job,
-                      const struct ty_observation *observation) TY_MUST_CHECK;
+ty_status observe_add(struct live_job *job, const struct ty_observation *observation) TY_MUST_CHECK;
 void observe_take(struct live_job *job, struct seen *seen);
 /* Send all pending ones as one write. When the store takes none at this time they stay, and the
  * job's timer is set. */
@@ -234,6 +232,12 @@ void wish_post(struct ty_engine *engine, struct letter *wish,
 void wish_recover(struct ty_engine *engine);
 
 /* --- act.c --- */
+/* Tell the hub and then the engine of a change that someone else has committed; takes the letter,
+ * whose facts are filled in. Any thread. */
+void act_announce(struct ty_engine *engine, struct commit_letter *letter);
+/* TY_PRECONDITION: the caller spoke of another revision (0 = of any). */
+ty_status act_check_revision(int64_t if_revision, int64_t revision,
+                             struct ty_error *err) TY_MUST_CHECK;
 /* A read of a job's facts for a caller's thread. TY_NOT_FOUND. */
 ty_status act_read_facts(struct ty_engine *engine, int64_t tenant, const char *job_id,
                          struct job_facts *facts_out, struct ty_error *err) TY_MUST_CHECK;

@@ -81,15 +81,11 @@ static void abandon(struct ty_submit *submit)
 /* After COMMIT or its failure: the engine learns of the job before the client does. */
 static void finish(struct ty_submit *submit, ty_status status, const struct ty_error *err)
 {
-    struct ty_engine *engine = submit->engine;
     struct commit_letter *letter = submit->letter;
     submit->letter = NULL;
     if (status == TY_OK && !submit->replayed) {
         job_facts_take(&letter->facts, &submit->insert.record);
-        letter->letter.kind = LETTER_COMMIT;
-        ty_str_copy(letter->letter.id, sizeof(letter->letter.id), letter->facts.id);
-        ty_hub_changed(engine->options.hub, letter->facts.id, letter->facts.revision, false, false);
-        inbox_post(&engine->inbox, &letter->letter);
+        act_announce(submit->engine, letter);
     } else {
         free(letter);
     }

@@ -224,14 +224,12 @@ void ty_hub_put(struct ty_hub *hub, const char *job_id, struct ty_job_body *body
     ty_job_body_unref(replaced);
 }
 
-void ty_hub_changed(struct ty_hub *hub, const char *job_id, int64_t revision, bool terminal,
-                    bool removed)
+void ty_hub_changed(struct ty_hub *hub, const char *job_id, int64_t revision, bool removed)
 {
     uint64_t hash = hash_id(job_id);
     struct shard *shard = shard_of(hub, hash);
     struct ty_job_body *dropped = NULL;
     struct hub_waiter *woken = NULL;
-    (void)terminal; /* waiters read the job again and see it there */
 
     pthread_mutex_lock(&shard->lock);
     struct hub_entry *entry = know_entry(shard, hash, job_id);

@@ -267,14 +267,3 @@ ty_status ty_walk(int root_fd, const struct walk_request *request, bool *partial
     *partial_out = walk.partial;
     return TY_OK;
 }
-
-int ty_path_compare(const char *a, const char *b)
-{
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    int left = *a == '/' ? 1 : *a ? (unsigned char)*a + 1 : 0;
-    int right = *b == '/' ? 1 : *b ? (unsigned char)*b + 1 : 0;
-    return left - right;
-}

@@ -26,7 +26,4 @@ ty_status ty_walk(int root_fd, const struct walk_request *request, bool *partial
 
 void ty_file_stat_from(const struct stat *stat, struct ty_file_stat *out);
 
-/* The order of paths: by bytes, '/' before every other. */
-int ty_path_compare(const char *a, const char *b);
-
 #endif

@@ -46,7 +46,7 @@ static ty_status check_with(struct ty_conn *conn, const char *sql, const char *t
     return status;
 }
 
-ty_status ty_check_quick(struct ty_conn *conn, struct ty_error *err)
+static ty_status check_quick(struct ty_conn *conn, struct ty_error *err)
 {
     return check_with(conn, "PRAGMA quick_check(1)", NULL, err);
 }
@@ -121,7 +121,7 @@ ty_status ty_check_start(struct ty_store *store, struct ty_error *err)
     if (status != TY_OK)
         return status;
     if (!store->threaded || pages * page_size <= SMALL_BYTES)
-        return ty_check_quick(conn, err);
+        return check_quick(conn, err);
     status = ty_thread_start(&store->check_thread, "store-check", check_thread, store, err);
     store->check_started = status == TY_OK;
     return status;

@@ -96,7 +96,6 @@ ty_status ty_folder_claim(struct ty_store *store, const char *folder,
 ty_status ty_relog(struct ty_store *store, struct ty_error *err) TY_MUST_CHECK;
 
 /* --- check.c --- */
-ty_status ty_check_quick(struct ty_conn *conn, struct ty_error *err) TY_MUST_CHECK;
 /* Check now when the file is small, else on a thread beside the service. */
 ty_status ty_check_start(struct ty_store *store, struct ty_error *err) TY_MUST_CHECK;
 void ty_check_stop(struct ty_store *store);

@@ -33,18 +33,11 @@ static ty_status delete_parts(struct ty_writer *writer, const struct ty_job_reco
 static ty_status tell_deleted(struct ty_writer *writer, const struct ty_job_record *record,
                               struct ty_error *err)
 {
-    struct ty_counters counters;
     struct ty_job_change change = {.record = record,
                                    .from = record->status.state,
                                    .type = TY_EVENT_JOB_DELETED,
                                    .at = ty_now_us(&writer->store->clock)};
-    ty_status status = ty_counters_get(&writer->conn, record->tenant, &counters, err);
-    if (status == TY_OK)
-        status = ty_job_tell(writer, &change, &counters, err);
-    counters.jobs--;
-    if (status == TY_OK)
-        status = ty_counters_save(writer, record->tenant, &counters, err);
-    return status;
+    return ty_job_tell_alone(writer, &change, -1, err);
 }
 
 ty_status ty_jobs_delete(struct ty_writer *writer, int64_t tenant, const char *id,

@@ -37,6 +37,10 @@ struct ty_job_change {
 };
 ty_status ty_job_tell(struct ty_writer *writer, const struct ty_job_change *change,
                       struct ty_counters *counters, struct ty_error *err) TY_MUST_CHECK;
+/* The same for a change of a job that is over or stays as it was: of the counters only the number
+ * of jobs moves, by `more`. */
+ty_status ty_job_tell_alone(struct ty_writer *writer, const struct ty_job_change *change,
+                            int64_t more, struct ty_error *err) TY_MUST_CHECK;
 
 /* Store the labels of a job that has none in the table yet. */
 ty_status ty_job_labels_insert(struct ty_writer *writer, const struct ty_job_record *record,

@@ -27,20 +27,28 @@ static ty_status replace_labels(struct ty_writer *writer, const struct ty_job_re
     return status == TY_OK ? ty_job_labels_insert(writer, record, err) : status;
 }
 
+ty_status ty_job_tell_alone(struct ty_writer *writer, const struct ty_job_change *change,
+                            int64_t more, struct ty_error *err)
+{
+    struct ty_counters counters;
+    int64_t tenant = change->record->tenant;
+    ty_status status = ty_counters_get(&writer->conn, tenant, &counters, err);
+    if (status == TY_OK)
+        status = ty_job_tell(writer, change, &counters, err);
+    if (status != TY_OK)
+        return status;
+    counters.jobs += more;
+    return ty_counters_save(writer, tenant, &counters, err);
+}
+
 static ty_status tell(struct ty_writer *writer, const struct ty_job_record *record,
                       struct ty_error *err)
 {
-    struct ty_counters counters;
     struct ty_job_change change = {.record = record,
                                    .from = record->status.state,
                                    .type = TY_EVENT_JOB_UPDATED,
                                    .at = record->updated_at};
-    ty_status status = ty_counters_get(&writer->conn, record->tenant, &counters, err);
-    if (status == TY_OK)
-        status = ty_job_tell(writer, &change, &counters, err);
-    if (status == TY_OK)
-        status = ty_counters_save(writer, record->tenant, &counters, err);
-    return status;
+    return ty_job_tell_alone(writer, &change, 0, err);
 }
 
 ty_status ty_jobs_save_metadata(struct ty_writer *writer, struct ty_job_record *record,

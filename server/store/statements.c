@@ -46,7 +46,6 @@ static const char *const texts[TY_SQL_COUNT] = {
     [TY_SQL_SAVEPOINT_END] = "RELEASE one",
     [TY_SQL_META_SET] = "INSERT INTO meta (name, value) VALUES (?1, ?2)"
                         " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-    [TY_SQL_META_GET] = "SELECT value FROM meta WHERE name = ?1",
 
     /* --- tenants --- */
     [TY_SQL_TENANT_INSERT] =
@@ -70,7 +69,6 @@ static const char *const texts[TY_SQL_COUNT] = {
                              " OR EXISTS (SELECT 1 FROM tokens WHERE tenant = ?1 AND revoked_at = 0"
                              "            AND (expires_at = 0 OR expires_at > ?2))",
     [TY_SQL_TENANT_EVENTS_DELETE] = "DELETE FROM events WHERE tenant = ?1",
-    [TY_SQL_TENANT_TOKENS_DELETE] = "DELETE FROM tokens WHERE tenant = ?1",
     [TY_SQL_COUNTERS_GET] =
         "SELECT jobs, queued, live, last_event FROM tenant_counters WHERE tenant = ?1",
     [TY_SQL_COUNTERS_SAVE] =

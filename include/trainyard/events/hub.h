@@ -45,10 +45,8 @@ struct ty_job_body *ty_hub_get(struct ty_hub *hub, const char *job_id);
 void ty_hub_put(struct ty_hub *hub, const char *job_id, struct ty_job_body *body);
 
 /* A change of the job was committed: drop its cached body (and refuse older ones), wake all who
- * wait on it. Called on the writer thread after COMMIT. `terminal` is told to the waiters;
- * `removed` means the row is gone. */
-void ty_hub_changed(struct ty_hub *hub, const char *job_id, int64_t revision, bool terminal,
-                    bool removed);
+ * wait on it. Called on the writer thread after COMMIT. `removed` means the row is gone. */
+void ty_hub_changed(struct ty_hub *hub, const char *job_id, int64_t revision, bool removed);
 
 /* Wait for a change beyond `revision`, without a thread: `wake(context)` is called once, from the
  * thread that commits or from ty_hub_expire, then the waiter is gone. `deadline_ms` is monotonic.

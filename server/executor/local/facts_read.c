@@ -24,11 +24,8 @@ static const char *const phases[] = {"pending", "running", "succeeded", "failed"
 
 static ty_job_cause find_cause(const char *name)
 {
-    for (int cause = 0; name[0] && cause < TY_CAUSE_COUNT; cause++) {
-        if (ty_str_equal(ty_job_cause_name((ty_job_cause)cause), name))
-            return (ty_job_cause)cause;
-    }
-    return TY_CAUSE_NONE;
+    ty_job_cause cause;
+    return ty_job_cause_parse(name, &cause) == TY_OK ? cause : TY_CAUSE_NONE;
 }
 
 static void read_exit(const json_t *object, struct ty_job_exit *out)

@@ -253,9 +253,12 @@ static bool turn(struct local *local)
     size_t cursor = 0;
     struct tracked *run;
     for (int i = 0; i < count; i++) {
+        const void *from = events[i].data.ptr;
+        if (from == &local->wake_fd || from == &local->inotify_fd)
+            continue;
         cursor = 0;
         while ((run = ty_map_next(local->runs, &cursor, NULL))) {
-            if (events[i].data.ptr == run && ty_status_check(local, run))
+            if (from == run && ty_status_check(local, run))
                 ty_tracked_let_go(run);
         }
     }

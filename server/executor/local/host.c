@@ -170,7 +170,7 @@ void ty_local_look(const struct ty_local_options *options, struct ty_local_host 
         out->memory_bytes = (int64_t)info.totalram * info.mem_unit;
 }
 
-void ty_local_probe(bool plain, struct ty_local_host *host)
+static void probe(bool plain, struct ty_local_host *host)
 {
     bool has_bwrap = find_bwrap(host->bwrap);
     if (plain) {
@@ -189,7 +189,7 @@ const struct ty_local_host *ty_local_host(struct local *local)
 {
     pthread_mutex_lock(&local->probe_lock);
     if (!local->probed)
-        ty_local_probe(local->plain, &local->host);
+        probe(local->plain, &local->host);
     local->probed = true;
     pthread_mutex_unlock(&local->probe_lock);
     return &local->host;

@@ -25,9 +25,9 @@ struct ty_local_host {
     bool torchrun_needs_tee; /* see host.c */
     char trouble[512];       /* why there is no sandbox, and how to get one */
 };
-/* What is at hand at once, and what takes a few processes to find out (bwrap, control groups). */
+/* What is at hand at once; ty_local_host adds what takes a few processes to find out (bwrap,
+ * control groups). */
 void ty_local_look(const struct ty_local_options *options, struct ty_local_host *out);
-void ty_local_probe(bool plain, struct ty_local_host *host);
 
 typedef enum { COMMAND_TRACK, COMMAND_STOP, COMMAND_REMOVE, COMMAND_POKE } local_command_kind;
 

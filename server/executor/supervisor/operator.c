@@ -13,12 +13,7 @@
 
 #include <stdio.h>
 
-static const char *const role_names[TY_OP_ROLE_COUNT] = {"Master", "Worker"};
-
-const char *ty_op_role_name(ty_op_role role)
-{
-    return role_names[role];
-}
+const char *const ty_op_role_names[TY_OP_ROLE_COUNT] = {"Master", "Worker"};
 
 static bool has_master(const struct ty_op *op)
 {
@@ -237,7 +232,7 @@ static void init_failed(struct ty_op *op, struct ty_op_pod *pod, struct ty_op_no
 static void reconcile_failed(struct ty_op *op, struct ty_op_pod *pod, struct ty_op_now now)
 {
     char message[TY_OP_TEXT];
-    const char *role = role_names[pod->role];
+    const char *role = ty_op_role_names[pod->role];
     if (op->rules.restart[pod->role] != TY_OP_EXIT_CODE)
         return;
     if (pod->exit.code >= 128) {
@@ -306,7 +301,8 @@ static void judge_role(struct ty_op *op, ty_op_role role, struct ty_op_now now)
     char message[TY_OP_TEXT];
     bool never = op->rules.restart[role] == TY_OP_NEVER;
     snprintf(message, sizeof message, "PyTorchJob %s is %s because %d %s replica(s) failed.",
-             op->rules.job, never ? "failed" : "restarting", (int)counts.failed, role_names[role]);
+             op->rules.job, never ? "failed" : "restarting", (int)counts.failed,
+             ty_op_role_names[role]);
     if (never) {
         struct ty_op_pod *pod = first_failed(op, role);
         fail_job(op, pod ? exit_cause(pod) : "container_error", pod);

@@ -156,7 +156,7 @@ struct ty_op_view {
 void ty_op_look(const struct ty_op *op, struct ty_op_view *out);
 
 /* Names for reports; static strings. */
-const char *ty_op_role_name(ty_op_role role); /* "Master" */
+extern const char *const ty_op_role_names[TY_OP_ROLE_COUNT]; /* "Master" */
 const char *
 ty_op_pod_phase(const struct ty_op_pod *pod); /* "pending" "running" "succeeded" "failed" */
 const char *ty_op_pod_reason(

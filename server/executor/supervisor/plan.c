@@ -71,7 +71,6 @@ static int read_choice(struct reader *reader, const json_t *object, const char *
     return 0;
 }
 
-static const char *const role_names[] = {"Master", "Worker"};
 static const char *const restart_names[] = {"Always", "OnFailure", "Never", "ExitCode"};
 static const char *const clean_names[] = {"None", "Running", "All"};
 static const char *const mount_names[] = {"bind", "device", "tmpfs"};
@@ -129,7 +128,7 @@ static void read_mounts(struct reader *reader, const json_t *object, struct ty_p
 static void read_replica(struct reader *reader, const json_t *object, struct ty_plan_replica *out)
 {
     out->name = read_text(reader, object, "name");
-    out->role = (ty_op_role)read_choice(reader, object, "role", role_names, 2);
+    out->role = (ty_op_role)read_choice(reader, object, "role", ty_op_role_names, TY_OP_ROLE_COUNT);
     out->index = (int32_t)read_int(reader, object, "index", 0, TY_PLAN_REPLICAS);
     out->root = read_text(reader, object, "root");
     out->working_dir = read_text(reader, object, "working_dir");
@@ -167,8 +166,8 @@ static void read_rules(struct reader *reader, const json_t *document, struct ty_
     to->namespace = out->namespace;
     for (int role = 0; role < TY_OP_ROLE_COUNT; role++) {
         to->restart[role] =
-            (ty_op_restart)read_choice(reader, restart, role_names[role], restart_names, 4);
-        to->grace_ms[role] = read_int(reader, grace, role_names[role], 0, day_ms);
+            (ty_op_restart)read_choice(reader, restart, ty_op_role_names[role], restart_names, 4);
+        to->grace_ms[role] = read_int(reader, grace, ty_op_role_names[role], 0, day_ms);
     }
     to->clean_pods = (ty_op_clean)read_choice(reader, rules, "clean_pods", clean_names, 3);
     to->elastic = json_is_true(json_object_get(rules, "elastic"));

@@ -98,7 +98,7 @@ static void a_body_older_than_a_commit_is_refused(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct ty_hub *hub = make_hub(100);
         assert_int_equal(cached(hub, "job_a"), 0);
-        ty_hub_changed(hub, "job_a", cases[i].committed, false, false);
+        ty_hub_changed(hub, "job_a", cases[i].committed, false);
         put_revision(hub, "job_a", cases[i].put);
         assert_int_equal(cached(hub, "job_a"), cases[i].expected);
         ty_hub_destroy(hub);
@@ -111,9 +111,9 @@ static void a_commit_drops_the_body_it_overtakes_and_no_newer_one(void **state)
     struct ty_hub *hub = make_hub(100);
     assert_int_equal(cached(hub, "job_a"), 0);
     put_revision(hub, "job_a", 5);
-    ty_hub_changed(hub, "job_a", 5, false, false);
+    ty_hub_changed(hub, "job_a", 5, false);
     assert_int_equal(cached(hub, "job_a"), 5);
-    ty_hub_changed(hub, "job_a", 6, true, false);
+    ty_hub_changed(hub, "job_a", 6, false);
     assert_int_equal(cached(hub, "job_a"), 0);
     ty_hub_destroy(hub);
 }
@@ -124,7 +124,7 @@ static void a_removed_job_takes_no_body_any_more(void **state)
     struct ty_hub *hub = make_hub(100);
     assert_int_equal(cached(hub, "job_a"), 0);
     put_revision(hub, "job_a", 5);
-    ty_hub_changed(hub, "job_a", 5, true, true);
+    ty_hub_changed(hub, "job_a", 5, true);
     assert_int_equal(cached(hub, "job_a"), 0);
     put_revision(hub, "job_a", 9);
     assert_int_equal(cached(hub, "job_a"), 0);
@@ -161,11 +161,11 @@ static void a_waiter_is_woken_once_by_a_newer_commit(void **state)
     put_revision(hub, "job_a", 3);
     struct ty_hub_wait *wait = wait_for(hub, "job_a", 3, &woken);
     assert_non_null(wait);
-    ty_hub_changed(hub, "job_a", 3, false, false);
-    ty_hub_changed(hub, "job_b", 9, false, false);
+    ty_hub_changed(hub, "job_a", 3, false);
+    ty_hub_changed(hub, "job_b", 9, false);
     assert_int_equal(woken, 0);
-    ty_hub_changed(hub, "job_a", 4, false, false);
-    ty_hub_changed(hub, "job_a", 5, false, false);
+    ty_hub_changed(hub, "job_a", 4, false);
+    ty_hub_changed(hub, "job_a", 5, false);
     assert_int_equal(woken, 1);
     assert_false(ty_hub_cancel(hub, wait));
     ty_hub_expire(hub, 5000, true);
@@ -183,7 +183,7 @@ static void who_comes_too_late_is_woken_at_once(void **state)
     (void)cached(hub, "job_a");
     assert_null(wait_for(hub, "job_a", 3, &woken)); /* known, but not as any revision */
     assert_int_equal(woken, 2);
-    ty_hub_changed(hub, "job_a", 4, false, false);
+    ty_hub_changed(hub, "job_a", 4, false);
     assert_null(wait_for(hub, "job_a", 3, &woken));
     assert_int_equal(woken, 3);
     assert_false(ty_hub_cancel(hub, NULL));
@@ -196,12 +196,12 @@ static void a_waiter_taken_back_is_never_woken(void **state)
     struct ty_hub *hub = make_hub(100);
     int woken = 0;
     int other = 0;
-    ty_hub_changed(hub, "job_a", 3, false, false);
+    ty_hub_changed(hub, "job_a", 3, false);
     struct ty_hub_wait *wait = wait_for(hub, "job_a", 3, &woken);
     (void)wait_for(hub, "job_a", 3, &other);
     assert_true(ty_hub_cancel(hub, wait));
     assert_false(ty_hub_cancel(hub, wait));
-    ty_hub_changed(hub, "job_a", 4, false, false);
+    ty_hub_changed(hub, "job_a", 4, false);
     assert_int_equal(woken, 0);
     assert_int_equal(other, 1);
     ty_hub_destroy(hub);
@@ -222,7 +222,7 @@ static void deadlines_and_draining_wake(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct ty_hub *hub = make_hub(100);
         int woken = 0;
-        ty_hub_changed(hub, "job_a", 3, false, false);
+        ty_hub_changed(hub, "job_a", 3, false);
         (void)wait_for(hub, "job_a", 3, &woken);
         ty_hub_expire(hub, cases[i].now_ms, cases[i].all);
         assert_int_equal(woken, cases[i].woken);
@@ -237,14 +237,14 @@ static void what_is_waited_on_is_not_pushed_out(void **state)
     struct ty_hub *hub = make_hub(64);
     int woken = 0;
     char id[32];
-    ty_hub_changed(hub, "job_a", 3, false, false);
+    ty_hub_changed(hub, "job_a", 3, false);
     (void)wait_for(hub, "job_a", 3, &woken);
     for (int i = 0; i < 5000; i++) {
         snprintf(id, sizeof(id), "job_%d", i);
         (void)cached(hub, id);
     }
     assert_int_equal(woken, 0);
-    ty_hub_changed(hub, "job_a", 4, false, false);
+    ty_hub_changed(hub, "job_a", 4, false);
     assert_int_equal(woken, 1);
     ty_hub_destroy(hub);
 }
@@ -255,7 +255,7 @@ static void too_many_waiters_are_refused_without_a_call(void **state)
     struct ty_hub *hub = make_hub(64);
     struct ty_error err = {0};
     int woken = 0;
-    ty_hub_changed(hub, "job_a", 3, false, false);
+    ty_hub_changed(hub, "job_a", 3, false);
     for (int i = 0; i < 1024; i++)
         (void)wait_for(hub, "job_a", 3, &woken);
     struct ty_hub_wait *untouched = (struct ty_hub_wait *)&woken;

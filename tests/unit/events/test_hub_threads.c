@@ -32,7 +32,7 @@ static void *run_writer(void *context)
     for (int i = 0; i < CHANGES; i++) {
         struct job *job = &world->jobs[i % JOBS];
         int64_t revision = __atomic_add_fetch(&job->stored, 1, __ATOMIC_SEQ_CST);
-        ty_hub_changed(world->hub, job->id, revision, false, false);
+        ty_hub_changed(world->hub, job->id, revision, false);
         __atomic_store_n(&job->announced, revision, __ATOMIC_SEQ_CST);
     }
     __atomic_store_n(&world->done, 1, __ATOMIC_SEQ_CST);
