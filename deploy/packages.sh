@@ -5,7 +5,7 @@ build_packages=(build-essential cmake ninja-build pkg-config python3 libmicrohtt
     libjansson-dev libcurl4-openssl-dev libssl-dev libyaml-dev libpcre2-dev zlib1g-dev)
 run_packages=(bubblewrap python3 python3-torch python3-numpy ca-certificates)
 test_packages=(libcmocka-dev python3-pytest python3-requests python3-yaml python3-jsonschema ccache git curl faketime)
-gate_packages=(clang clang-format clang-tidy libclang-rt-14-dev cppcheck shellcheck python3-venv)
+gate_packages=(clang clang-format clang-tidy libclang-rt-14-dev cppcheck shellcheck python3-venv chromium)
 bench_packages=(wrk curl)
 
 # Print those of the given packages that are not installed.

@@ -155,7 +155,8 @@ ty_handler jobs_create, jobs_list, jobs_batch, jobs_get, jobs_update, jobs_delet
     jobs_replicas, jobs_logs, jobs_artifacts, jobs_artifact_get, jobs_checkpoints, volumes_create,
     volumes_list, volumes_get, volumes_delete, tokens_create, tokens_list, tokens_get,
     tokens_delete, tokens_rotate, whoami, tenants_create, tenants_list, tenants_get, tenants_update,
-    tenants_delete, executors_list, livez, readyz, metrics, openapi, docs, docs_errors, docs_style;
+    tenants_delete, executors_list, livez, readyz, metrics, openapi, docs, docs_plain, docs_asset,
+    docs_errors, docs_style;
 
 /* --- hooks (authenticate.c, figures.c) --- */
 ty_status api_authenticate(void *context, struct ty_request *request, struct ty_error *err);

@@ -10,6 +10,7 @@ static const char *const file_types[] = {"application/octet-stream", NULL};
 static const char *const text_types[] = {"text/plain", NULL};
 static const char *const html_types[] = {"text/html", NULL};
 static const char *const css_types[] = {"text/css", NULL};
+static const char *const asset_types[] = {"text/javascript", "text/css", "text/plain", NULL};
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
@@ -71,6 +72,8 @@ static const struct ty_route routes[] = {
     GET   ("/metrics",                            TY_SCOPE_SYSTEM_ADMIN,   TY_RUN_POOL, text_types, metrics),
     GET   ("/openapi.json",                       0, TY_RUN_INLINE | TY_ROUTE_PUBLIC, json_only, openapi),
     GET   ("/docs",                               0, TY_RUN_INLINE | TY_ROUTE_PUBLIC, html_types, docs),
+    GET   ("/docs/plain",                         0, TY_RUN_INLINE | TY_ROUTE_PUBLIC, html_types, docs_plain),
+    GET   ("/docs/assets/{asset}",                0, TY_RUN_POOL | TY_ROUTE_PUBLIC, asset_types, docs_asset),
     GET   ("/docs/errors",                        0, TY_RUN_POOL | TY_ROUTE_PUBLIC, html_types, docs_errors),
     GET   ("/docs/style.css",                     0, TY_RUN_INLINE | TY_ROUTE_PUBLIC, css_types, docs_style),
 };

@@ -1,7 +1,6 @@
-/* Health, executors and the contract's own pages. */
+/* Health and executors. */
 #include "api/api.h"
 
-#include "trainyard/contract/documents.h"
 #include "trainyard/http/problem.h"
 
 #include <stdatomic.h>
@@ -106,63 +105,4 @@ void executors_list(void *context, struct ty_request *request)
     ty_json_put_string(&writer, "next_cursor", NULL);
     ty_json_end(&writer);
     api_answer_json(request, 200, &body, NULL);
-}
-
-/* --- the contract --- */
-
-static void answer_page(struct ty_request *request, struct ty_response *response, const char *etag)
-{
-    ty_response_etag(response, etag);
-    ty_response_header(response, "Cache-Control", "no-cache");
-    ty_response_header(
-        response, "Content-Security-Policy",
-        "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'");
-    ty_request_answer(request, response);
-}
-
-static void answer_document(struct ty_request *request, const struct ty_document *document)
-{
-    void *bytes = (void *)(uintptr_t)document->bytes;
-    answer_page(request, ty_response_bytes(200, document->media_type, bytes, document->len, NULL),
-                document->etag);
-}
-
-void openapi(void *context, struct ty_request *request)
-{
-    (void)context;
-    answer_document(request, ty_contract_document());
-}
-
-void docs(void *context, struct ty_request *request)
-{
-    (void)context;
-    answer_document(request, ty_contract_docs());
-}
-
-void docs_style(void *context, struct ty_request *request)
-{
-    (void)context;
-    answer_document(request, ty_contract_style());
-}
-
-/* The catalogue lives in the HTTP room, so this page is made when it is asked for. */
-void docs_errors(void *context, struct ty_request *request)
-{
-    (void)context;
-    size_t count;
-    const struct ty_problem_kind *kinds = ty_problem_kinds(&count);
-    struct ty_document_problem *rows = ty_request_alloc(request, count * sizeof *rows);
-    char etag[TY_ETAG_TEXT];
-    ty_auto_buf page = {0};
-    ty_buf_init(&page, 1024 * 1024);
-    for (size_t i = 0; rows && i < count; i++)
-        rows[i] = (struct ty_document_problem){kinds[i].code, kinds[i].status, kinds[i].title,
-                                               kinds[i].meaning};
-    if (rows)
-        ty_contract_errors_page(&page, rows, count);
-    if (!rows || page.failed != TY_OK || ty_etag_of(page.data, page.len, etag) != TY_OK) {
-        ty_request_answer(request, NULL);
-        return;
-    }
-    answer_page(request, ty_response_buf(200, "text/html; charset=utf-8", &page), etag);
 }

@@ -38,7 +38,7 @@ struct draft {
     uint64_t first; /* of a file's part */
     uint64_t length;
     char content_range[64];
-    void *packed; /* gzip form to free with the reply; NULL: none or shared */
+    void *made; /* what `bytes` are when they were made for this answer alone; freed with it */
     const void *bytes;
     size_t len;
     bool gzip;
@@ -137,6 +137,29 @@ static void judge_range(struct draft *draft)
     }
 }
 
+/* What is there as gzip alone goes out so, or is inflated for a client that does not take it. */
+static void judge_packed(struct draft *draft)
+{
+    struct ty_response *response = draft->response;
+    struct ty_error err;
+    ty_auto_buf whole = {0};
+
+    draft->negotiable = true;
+    draft->gzip = ty_accept_gzip(ty_request_header(draft->request, "Accept-Encoding")) &&
+                  (!response->etag[0] || ty_etag_with_gzip(response->etag, draft->etag_room));
+    if (draft->gzip || draft->status == 304) {
+        draft->bytes = response->packed;
+        draft->len = response->packed_len;
+        return;
+    }
+    ty_buf_init(&whole, response->len + 1); /* one more than it has, to see where it ends */
+    if (!ty_gzip_inflate(response->packed, response->packed_len, &whole, &err))
+        draft->made = ty_buf_take(&whole, &draft->len);
+    draft->bytes = draft->made;
+    if (!draft->made)
+        replace(draft, ty_response_problem("out_of_memory", NULL, NULL));
+}
+
 /* H20: JSON and the like from 1 KiB on, when the client takes it. */
 static void judge_coding(struct draft *draft)
 {
@@ -154,8 +177,8 @@ static void judge_coding(struct draft *draft)
     if (response->shared) {
         draft->bytes = ty_body_gzip(response->shared, &draft->len);
     } else {
-        draft->packed = ty_gzip_deflate(response->bytes, response->len, &draft->len);
-        draft->bytes = draft->packed;
+        draft->made = ty_gzip_deflate(response->bytes, response->len, &draft->len);
+        draft->bytes = draft->made;
     }
     draft->gzip = draft->bytes != NULL;
     if (!draft->gzip) {
@@ -179,10 +202,10 @@ static struct MHD_Response *make_bytes(struct draft *draft)
     void *bytes = (void *)(uintptr_t)draft->bytes;
     struct MHD_Response *reply;
 
-    if (draft->packed) {
+    if (draft->made) {
         reply = MHD_create_response_from_buffer(draft->len, bytes, MHD_RESPMEM_MUST_FREE);
         if (reply)
-            draft->packed = NULL;
+            draft->made = NULL;
         return reply;
     }
     if (!response->release)
@@ -363,6 +386,8 @@ static void draft_reply(struct draft *draft)
     judge_conditions(draft);
     if (draft->response && draft->response->content == TY_CONTENT_FILE)
         judge_range(draft);
+    if (draft->response && draft->response->packed)
+        judge_packed(draft);
     if (!draft->response) {
         draft->failed = true;
         return;
@@ -371,8 +396,10 @@ static void draft_reply(struct draft *draft)
         draft->status = draft->response->status;
         write_document(draft);
     }
-    draft->etag = draft->response->etag[0] ? draft->response->etag : NULL;
-    if (draft->response->content == TY_CONTENT_BYTES)
+    draft->etag = !draft->response->etag[0] ? NULL
+                  : draft->gzip             ? draft->etag_room
+                                            : draft->response->etag;
+    if (draft->response->content == TY_CONTENT_BYTES && !draft->response->packed)
         judge_coding(draft);
     draft->reply = draft->failed ? NULL : make_reply(draft);
     if (draft->reply)
@@ -386,7 +413,7 @@ void ty_reply_prepare(struct ty_request *request, struct ty_response *response)
     struct draft draft = {.request = request, .response = response};
 
     draft_reply(&draft);
-    free(draft.packed);
+    free(draft.made);
     ty_response_destroy(draft.response);
     if (draft.failed && draft.reply) {
         MHD_destroy_response(draft.reply);

@@ -75,6 +75,19 @@ struct ty_response *ty_response_bytes(int status, const char *media_type, void *
     return ty_response_borrowed(status, media_type, NULL, bytes, len, release, bytes);
 }
 
+struct ty_response *ty_response_packed(int status, const char *media_type, const void *packed,
+                                       size_t packed_len, size_t len)
+{
+    struct ty_response *response = create(status, TY_CONTENT_BYTES, media_type);
+
+    if (!response)
+        return NULL;
+    response->packed = packed;
+    response->packed_len = packed_len;
+    response->len = len;
+    return response;
+}
+
 struct ty_response *ty_response_buf(int status, const char *media_type, struct ty_buf *buf)
 {
     size_t len;

@@ -38,6 +38,8 @@ struct ty_response {
     void (*release)(void *context);
     void *release_context;
     struct ty_body *shared; /* set when `bytes` are its own, for its gzip form */
+    const void *packed;     /* set when there is a gzip form alone: `bytes` are NULL */
+    size_t packed_len;
 
     int fd;
     uint64_t size;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import re
 
@@ -27,12 +28,40 @@ def test_the_served_contract_is_the_file(gateway):
     assert plain(gateway, "/openapi.json", **{"If-None-Match": served.headers["ETag"]}).status_code == 304
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/errors"])
+@pytest.mark.parametrize("path", ["/docs/plain", "/docs/errors"])
 def test_pages_load_nothing_from_elsewhere(gateway, path):
     page = plain(gateway, path)
     assert page.status_code == 200 and page.headers["Content-Type"].startswith("text/html")
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
     assert not re.search(r"<script|(?:src|href)=[\"']https?://", page.text)
+
+
+def test_the_reference_names_its_files_by_their_digest_or_is_the_plain_page(gateway):
+    page = plain(gateway, "/docs")
+    assert plain(gateway, "/docs", **{"If-None-Match": page.headers["ETag"]}).status_code == 304
+    names = re.findall(r'"/docs/assets/([^"]+)"', page.text)
+    if not names:
+        assert page.text == plain(gateway, "/docs/plain").text
+    else:
+        assert page.headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'; ")
+        assert not re.search(r"(?:src|href)=[\"'](?:https?:)?//", page.text) and 'href="/docs/plain"' in page.text
+    for name in names:
+        path = f"/docs/assets/{name}"
+        whole = plain(gateway, path, **{"Accept-Encoding": "identity"})
+        packed = plain(gateway, path, **{"Accept-Encoding": "gzip"})
+        assert (whole.headers.get("Content-Encoding"), packed.headers["Content-Encoding"]) == (None, "gzip")
+        assert whole.content == packed.content and hashlib.sha256(whole.content).hexdigest()[:16] in name
+        assert int(whole.headers["Content-Length"]) == len(whole.content) > int(packed.headers["Content-Length"])
+        assert "immutable" in whole.headers["Cache-Control"] and packed.headers["Vary"] == "Accept-Encoding"
+        for answer in (whole, packed):
+            assert plain(gateway, path, **{"If-None-Match": answer.headers["ETag"]}).status_code == 304
+        assert plain(gateway, path, Accept="application/json").status_code == 406
+        assert plain(gateway, path, Accept="text/css" if name.endswith(".js") else "text/javascript").status_code == 406
+
+
+@pytest.mark.parametrize("name", ["viewer-0000000000000000.js", "viewer.js", "..%2Fstyle.css", "x"])
+def test_a_file_that_the_reference_does_not_name_is_not_there(gateway, name):
+    assert plain(gateway, f"/docs/assets/{name}").status_code == 404
 
 
 def test_every_problem_type_has_its_place_on_the_page(gateway):

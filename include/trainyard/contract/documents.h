@@ -9,6 +9,8 @@ struct ty_document {
     const char *media_type; /* "application/json", "text/html; charset=utf-8", "text/css; …" */
     const char *bytes;      /* not NUL-ended */
     size_t len;
+    size_t whole_len; /* 0: `bytes` are the document; else they are its gzip form, and this is its
+                         own length */
     const char *etag; /* strong, quotes included; changes with every byte */
 };
 
@@ -20,10 +22,18 @@ const struct ty_document *ty_contract_document(void);
  */
 const struct ty_document *ty_contract_rules(void);
 
-/* GET /docs: one page without scripts. Needs "default-src 'none'; style-src 'self'". */
+/* GET /docs/plain: one page without scripts. Needs "default-src 'none'; style-src 'self'". */
 const struct ty_document *ty_contract_docs(void);
 
-/* GET /docs/style.css, linked from both pages. */
+/* GET /docs: the page of the viewer, a script; NULL where the build had none. Needs scripts, styles
+ * and connections of 'self' and images of data:. */
+const struct ty_document *ty_contract_viewer(void);
+
+/* GET /docs/assets/{asset}: a file that the viewer's page names, packed. A name holds the digest of
+ * what it names, so that it never means anything else. NULL: there is no such file. */
+const struct ty_document *ty_contract_viewer_asset(const char *name);
+
+/* GET /docs/style.css, linked from the pages without scripts. */
 const struct ty_document *ty_contract_style(void);
 
 /* GET /docs/errors: the catalogue of problem codes as a page in the same manner, one heading with

@@ -35,6 +35,12 @@ struct ty_response *ty_response_borrowed(int status, const char *media_type, con
                                          const void *bytes, size_t len,
                                          void (*release)(void *context), void *context);
 
+/* Static bytes that are there as one gzip stream only, `packed_len` long; the document itself has
+ * `len`. A client that takes no gzip gets it inflated, on the thread that answers: for handlers of
+ * the pool. */
+struct ty_response *ty_response_packed(int status, const char *media_type, const void *packed,
+                                       size_t packed_len, size_t len);
+
 /* The contents of `buf`, which is left empty. A buffer that failed (too large, no memory) gives
  * NULL. */
 struct ty_response *ty_response_buf(int status, const char *media_type, struct ty_buf *buf);

@@ -134,6 +134,36 @@ static void the_page_names_every_operation_and_asks_for_nothing_from_elsewhere(v
     ty_contract_destroy(contract);
 }
 
+static void the_viewer_names_files_that_are_there_or_is_not_built_in(void **state)
+{
+    static const char folder[] = "\"/docs/assets/";
+    const struct ty_document *page = ty_contract_viewer();
+    const char *at = page ? page->bytes : NULL;
+    size_t found = 0;
+
+    (void)state;
+    assert_null(ty_contract_viewer_asset(""));
+    assert_null(ty_contract_viewer_asset("viewer-0000000000000000.js"));
+    if (!page)
+        return;
+    while ((at = memmem(at, (size_t)(page->bytes + page->len - at), folder, strlen(folder)))) {
+        const struct ty_document *asset;
+        char name[64];
+
+        at += strlen(folder);
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\""), at);
+        asset = ty_contract_viewer_asset(name);
+        assert_non_null(asset);
+        assert_true(asset->whole_len > asset->len);
+        assert_memory_equal(asset->bytes, "\x1f\x8b", 2);
+        found++;
+    }
+    assert_int_equal(found, 3);
+    assert_true(page_holds(page, "<noscript>"));
+    assert_true(page_holds(page, "href=\"/docs/plain\""));
+    assert_false(page_holds(page, "\"http"));
+}
+
 static void the_page_of_codes_has_an_anchor_a_code_and_escapes_its_text(void **state)
 {
     static const struct ty_document_problem rows[] = {
@@ -161,6 +191,7 @@ int main(void)
         cmocka_unit_test(the_document_is_compact_json_of_the_contract),
         cmocka_unit_test(the_rules_check_what_the_whole_document_does),
         cmocka_unit_test(the_page_names_every_operation_and_asks_for_nothing_from_elsewhere),
+        cmocka_unit_test(the_viewer_names_files_that_are_there_or_is_not_built_in),
         cmocka_unit_test(the_page_of_codes_has_an_anchor_a_code_and_escapes_its_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

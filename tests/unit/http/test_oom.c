@@ -112,18 +112,20 @@ struct bench {
     struct ty_connection connection;
     struct ty_request *request;
     struct ty_response *(*make)(void);
-    int status; /* expected when no allocation failed */
+    int status;           /* expected when no allocation failed */
+    const char *encoding; /* what the client takes */
 };
 
 static const struct ty_reader_limits bench_limits = {32768, 8192, 100, 1000};
 
 static void set_up(struct bench *bench)
 {
-    static const char bytes[] =
-        "GET /file HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\nRange: bytes=1-2\r\n"
+    static const char form[] =
+        "GET /file HTTP/1.1\r\nHost: h\r\nAccept-Encoding: %s\r\nRange: bytes=1-2\r\n"
         "If-None-Match: \"other\"\r\nIf-None-Match: \"others\"\r\nOrigin: https://a\r\n\r\n";
     static const char *const origins[] = {"https://a", NULL};
-    char room[TY_READER_RESERVE + sizeof bytes];
+    char room[TY_READER_RESERVE + sizeof form + 16];
+    int len = snprintf(room + TY_READER_RESERVE, sizeof form + 16, form, bench->encoding);
 
     bench->server.clock = ty_clock_system();
     bench->server.random = ty_random_system();
@@ -133,8 +135,7 @@ static void set_up(struct bench *bench)
     bench->connection.random = ty_random_seeded(&bench->connection.seed, 1);
     ty_id_make(&bench->connection.random, 1, "req_", bench->connection.id);
     ty_reader_init(&bench->connection.reader, &bench_limits);
-    memcpy(room + TY_READER_RESERVE, bytes, sizeof bytes - 1);
-    ty_reader_feed(&bench->connection.reader, room + TY_READER_RESERVE, sizeof bytes - 1, room);
+    ty_reader_feed(&bench->connection.reader, room + TY_READER_RESERVE, (size_t)len, room);
     bench->request =
         ty_request_begin(&bench->connection, ty_reader_take(&bench->connection.reader));
     assert_non_null(bench->request);
@@ -196,6 +197,27 @@ static struct ty_response *make_shared(void)
     return response;
 }
 
+static struct ty_response *make_packed(void)
+{
+    static unsigned char packed[200];
+    static size_t packed_len;
+    struct ty_response *response;
+    char text[2000];
+    void *made;
+
+    ty_oom_pause();
+    memset(text, 'x', sizeof text);
+    made = ty_gzip_deflate(text, sizeof text, &packed_len);
+    assert_non_null(made);
+    assert_true(packed_len <= sizeof packed);
+    memcpy(packed, made, packed_len);
+    free(made);
+    ty_oom_resume();
+    response = ty_response_packed(200, "text/css", packed, packed_len, sizeof text);
+    ty_response_etag(response, "\"e\"");
+    return response;
+}
+
 static struct ty_response *make_problem(void)
 {
     struct ty_faults faults;
@@ -249,13 +271,16 @@ static void an_answer_is_sent_whole_or_replaced_by_a_503(void **state)
     static const struct {
         struct ty_response *(*make)(void);
         int status;
+        const char *encoding;
     } cases[] = {
-        {make_json,    200},
-        {make_shared,  200},
-        {make_problem, 422},
-        {make_file,    206},
-        {make_stream,  200},
-        {make_broken,  500},
+        {make_json,    200, "gzip"    },
+        {make_shared,  200, "gzip"    },
+        {make_packed,  200, "gzip"    },
+        {make_packed,  200, "identity"},
+        {make_problem, 422, "gzip"    },
+        {make_file,    206, "gzip"    },
+        {make_stream,  200, "gzip"    },
+        {make_broken,  500, "gzip"    },
     };
 
     (void)state;
@@ -265,6 +290,7 @@ static void an_answer_is_sent_whole_or_replaced_by_a_503(void **state)
         assert_non_null(bench);
         bench->make = cases[i].make;
         bench->status = cases[i].status;
+        bench->encoding = cases[i].encoding;
         set_up(bench);
         assert_true(ty_oom_sweep(answer, bench) > 10);
         tear_down(bench);
