@@ -109,7 +109,8 @@ static ty_status collect_claims(struct api_draft *draft, struct ty_error *err)
         return ty_fail(err, TY_NO_MEMORY, "job");
     for (size_t r = 0; r < 2; r++)
         for (size_t i = 0; i < roles[r]->volumes_count; i++)
-            if (add_claim(draft, &roles[r]->volumes[i], err) != TY_OK)
+            if (roles[r]->volumes[i].kind == TY_VOLUME_CLAIM &&
+                add_claim(draft, &roles[r]->volumes[i], err) != TY_OK)
                 return err->status;
     draft->submit.insert.claims = (const char *const *)draft->claims;
     return TY_OK;
@@ -128,8 +129,8 @@ static ty_status check_size(struct api_draft *draft, struct ty_faults *faults, s
 {
     const struct ty_job_spec *spec = draft->spec;
     size_t total = spec->script_len;
-    for (size_t i = 0; i < spec->files_count; i++)
-        total += spec->files[i].len;
+    for (size_t i = 0; i < spec->files.count; i++)
+        total += spec->files.items[i].len;
     if (total < RENDER_CHECK_FROM)
         return TY_OK;
     struct ty_manifest manifest = {0};
@@ -156,7 +157,7 @@ static void fill_record(struct api_draft *draft, const struct api_draft_input *i
         .object_name = draft->object_name,
         .namespace = draft->session.principal.namespace,
         .tenant_name = draft->session.principal.tenant_name,
-        .image = spec->master.image,
+        .image = ty_job_spec_lead(spec)->image,
         .description = spec->description,
         .labels = draft->labels,
         .warnings = draft->warnings,

@@ -99,6 +99,9 @@ static void find_mount_of(struct ty_spec_reader *reader, const char *path,
                          "lies below no mounted volume; name one in volume");
         return;
     }
+    if (mounts->items[found].kind != TY_VOLUME_CLAIM)
+        ty_spec_fault_in(reader, "path", "checkpoints_not_kept",
+                         "lies in a volume that is not kept; choose a claim");
     set_place(reader, draft, found, ty_spec_path_below(path, mounts->items[found].mount_path));
 }
 
@@ -107,14 +110,15 @@ static void default_place(struct ty_spec_reader *reader, struct ty_spec_draft *d
 {
     struct ty_mounts *mounts = &draft->mounts;
     size_t taken = ty_spec_find_mount(mounts, default_mount);
+    bool free_mount = taken == mounts->count;
 
-    if (taken < mounts->count) {
+    if (!free_mount && mounts->items[taken].kind == TY_VOLUME_CLAIM) {
         set_place(reader, draft, taken, "");
         return;
     }
     set_place(reader, draft, draft->spec.output_volume, default_folder);
-    if (draft->spec.output_volume >= mounts->count)
-        return; /* the output was refused */
+    if (!free_mount || draft->spec.output_volume >= mounts->count)
+        return; /* scratch space is there, or the output was refused */
     const struct ty_spec_volume *output = &mounts->items[draft->spec.output_volume];
     struct ty_spec_volume alias = {
         .claim = ty_spec_dup(reader, output->claim),

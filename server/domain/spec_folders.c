@@ -31,14 +31,14 @@ static void describe(const struct ty_spec_volume *volume, const char *object_nam
 void ty_job_spec_output(const struct ty_job_spec *spec, const char *object_name,
                         struct ty_spec_folder *folder_out)
 {
-    describe(&spec->master.volumes[spec->output_volume], object_name, "", folder_out);
+    describe(&ty_job_spec_lead(spec)->volumes[spec->output_volume], object_name, "", folder_out);
 }
 
 void ty_job_spec_checkpoints(const struct ty_job_spec *spec, const char *object_name,
                              struct ty_spec_folder *folder_out)
 {
-    describe(&spec->master.volumes[spec->checkpoint_volume], object_name, spec->checkpoint_path,
-             folder_out);
+    describe(&ty_job_spec_lead(spec)->volumes[spec->checkpoint_volume], object_name,
+             spec->checkpoint_path, folder_out);
 }
 
 int32_t ty_job_spec_gpus(const struct ty_job_spec *spec)

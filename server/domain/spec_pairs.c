@@ -15,7 +15,12 @@ enum {
     PARAMETERS_MAX = 256,
     PARAMETER_NAME_BYTES = 63,
     PARAMETER_BYTES = 4096,
-    NUMBER_TEXT = 32
+    NUMBER_TEXT = 32,
+    PREFIX_BYTES = 253,
+    QUALIFIED_MAX = 32,
+    OPTIONS_MAX = 16,
+    OPTION_NAME_BYTES = 63,
+    OPTION_BYTES = 253
 };
 
 /* Variables that the operator, torchrun or the executors set: theirs would win, silently. A '*'
@@ -154,6 +159,31 @@ static void read_pairs(struct ty_spec_reader *reader, const json_t *object,
         qsort(pairs_out->items, pairs_out->count, sizeof(*pairs_out->items), compare_pairs);
 }
 
+/* A key with or without a prefix, as labels of nodes and pods have. */
+bool ty_spec_qualified_name_valid(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    char prefix[PREFIX_BYTES + 1];
+
+    if (!slash)
+        return valid_label_text(name, false);
+    size_t len = (size_t)(slash - name);
+
+    if (len > PREFIX_BYTES || !valid_label_text(slash + 1, false))
+        return false;
+    memcpy(prefix, name, len);
+    prefix[len] = '\0';
+    return ty_dns1123_subdomain(prefix);
+}
+
+static void check_qualified_name(struct ty_spec_reader *reader, const char *name)
+{
+    if (!ty_spec_qualified_name_valid(name))
+        ty_spec_fault(reader, "key_invalid",
+                      "must be a label's key: letters, digits, . _ and -, at most 63, with or "
+                      "without a DNS name and / in front");
+}
+
 static void check_label_key(struct ty_spec_reader *reader, const char *name)
 {
     if (!valid_label_text(name, false))
@@ -183,9 +213,14 @@ void ty_spec_read_labels(struct ty_spec_reader *reader, const json_t *object,
     read_pairs(reader, object, &rules, pairs_out);
 }
 
-static void check_variable(struct ty_spec_reader *reader, const char *name)
+bool ty_spec_variable_valid(const char *name)
 {
-    if (!made_of(name, "_", "_") || strlen(name) > NAME_BYTES)
+    return made_of(name, "_", "_") && strlen(name) <= NAME_BYTES;
+}
+
+void ty_spec_check_variable(struct ty_spec_reader *reader, const char *name)
+{
+    if (!ty_spec_variable_valid(name))
         ty_spec_fault(reader, "env_name_invalid",
                       "a variable's name has at most 128 letters, digits and _ and does not begin "
                       "with a digit");
@@ -202,7 +237,54 @@ static char *read_variable(struct ty_spec_reader *reader, const json_t *value)
 void ty_spec_read_env(struct ty_spec_reader *reader, const json_t *object,
                       struct ty_pairs *pairs_out)
 {
-    static const struct pair_rules rules = {ENV_MAX, check_variable, read_variable};
+    static const struct pair_rules rules = {ENV_MAX, ty_spec_check_variable, read_variable};
+
+    read_pairs(reader, object, &rules, pairs_out);
+}
+
+void ty_spec_read_qualified(struct ty_spec_reader *reader, const json_t *object,
+                            struct ty_pairs *pairs_out)
+{
+    static const struct pair_rules rules = {QUALIFIED_MAX, check_qualified_name, read_label_value};
+
+    read_pairs(reader, object, &rules, pairs_out);
+}
+
+bool ty_spec_label_value_valid(const char *text)
+{
+    return valid_label_text(text, true);
+}
+
+static void check_option(struct ty_spec_reader *reader, const char *name)
+{
+    if (!ty_spec_variable_valid(name) || strlen(name) > OPTION_NAME_BYTES)
+        ty_spec_fault(reader, "option_name_invalid",
+                      "an option's name has at most 63 letters, digits and _ and does not begin "
+                      "with a digit");
+}
+
+/* Options are joined as "a=b,c=d", so neither sign may be in a value. */
+static char *read_option(struct ty_spec_reader *reader, const json_t *value)
+{
+    if (json_is_integer(value))
+        return ty_spec_format(reader, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    const char *text = ty_spec_text(reader, value);
+    bool fine = text && text[0] != '\0' && strlen(text) <= OPTION_BYTES;
+
+    for (const char *p = text; fine && *p; p++)
+        fine = *p > ' ' && *p != 0x7f && *p != ',' && *p != '=';
+    if (text && !fine) {
+        ty_spec_fault(reader, "option_invalid",
+                      "must be 1 to 253 characters of ASCII without blanks, commas and =");
+        return NULL;
+    }
+    return ty_spec_dup(reader, text);
+}
+
+void ty_spec_read_options(struct ty_spec_reader *reader, const json_t *object,
+                          struct ty_pairs *pairs_out)
+{
+    static const struct pair_rules rules = {OPTIONS_MAX, check_option, read_option};
 
     read_pairs(reader, object, &rules, pairs_out);
 }

@@ -38,7 +38,7 @@ static const struct ty_field fields[] = {
     {"command",               TY_FIELD_JSON,     DRAFT(command),            0, 0, NULL},
     {"args",                  TY_FIELD_JSON,     DRAFT(args),               0, 0, NULL},
     {"files",                 TY_FIELD_JSON,     DRAFT(files),              0, 0, NULL},
-    {"working_dir",           TY_FIELD_TEXT,     SPEC(working_dir),         1, 0, NULL},
+    {"working_dir",           TY_FIELD_BORROWED, DRAFT(working_dir),        1, 0, NULL},
     {"launcher",              TY_FIELD_CHOICE,   DRAFT(launcher),           0, 0, launchers},
     {"epochs",                TY_FIELD_INT32,    SPEC(epochs),              1, 1000000000, NULL},
     {"parameters",            TY_FIELD_JSON,     DRAFT(parameters),         0, 0, NULL},
@@ -52,11 +52,22 @@ static const struct ty_field fields[] = {
     {"master",                TY_FIELD_JSON,     DRAFT(master),             0, 0, NULL},
     {"worker",                TY_FIELD_JSON,     DRAFT(worker),             0, 0, NULL},
     {"env",                   TY_FIELD_JSON,     DRAFT(env),                0, 0, NULL},
+    {"secrets",               TY_FIELD_JSON,     DRAFT(shared.secrets),     0, 0, NULL},
     {"dataset",               TY_FIELD_JSON,     DRAFT(dataset),            0, 0, NULL},
     {"volumes",               TY_FIELD_JSON,     DRAFT(volumes),            0, 0, NULL},
     {"output",                TY_FIELD_JSON,     DRAFT(output),             0, 0, NULL},
     {"checkpoints",           TY_FIELD_JSON,     DRAFT(checkpoints),        0, 0, NULL},
+    {"tensorboard",           TY_FIELD_JSON,     DRAFT(tensorboard),        0, 0, NULL},
+    {"mlflow",                TY_FIELD_JSON,     DRAFT(mlflow),             0, 0, NULL},
+    {"elastic",               TY_FIELD_JSON,     DRAFT(elastic),            0, 0, NULL},
+    {"node_selector",         TY_FIELD_JSON,     DRAFT(shared.node_selector), 0, 0, NULL},
+    {"affinity",              TY_FIELD_JSON,     DRAFT(shared.affinity),    0, 0, NULL},
+    {"tolerations",           TY_FIELD_JSON,     DRAFT(shared.tolerations), 0, 0, NULL},
     {"priority",              TY_FIELD_INT32,    SPEC(priority),            -1000, 1000, NULL},
+    {"priority_class",        TY_FIELD_TEXT,     SPEC(priority_class),      1, 253, NULL},
+    {"queue",                 TY_FIELD_TEXT,     SPEC(queue),               1, 63, NULL},
+    {"scheduler",             TY_FIELD_TEXT,     SPEC(scheduler),           1, 253, NULL},
+    {"gang",                  TY_FIELD_JSON,     DRAFT(gang),               0, 0, NULL},
     {"restart",               TY_FIELD_CHOICE,   SPEC(restart),             0, 0, restarts},
     {"max_retries",           TY_FIELD_INT32,    SPEC(max_retries),         0, 1000, NULL},
     {"timeout_seconds",       TY_FIELD_INT64,    SPEC(timeout_seconds),     1, YEAR_SECONDS, NULL},
@@ -108,15 +119,20 @@ static void read_body(struct ty_spec_reader *reader, const json_t *body,
         return;
     if (!draft->spec.name && !json_object_get(body, "name"))
         draft->spec.name = ty_spec_dup(reader, "job");
+    ty_spec_read_elastic(reader, draft);
+    if (draft->spec.replicas == TY_NOT_GIVEN)
+        draft->spec.replicas = 1;
+    ty_spec_read_gang(reader, draft);
     ty_spec_read_program(reader, draft);
     read_pairs(reader, draft);
+    ty_spec_read_tracking(reader, draft);
     ty_spec_read_mounts(reader, draft);
     ty_spec_read_checkpoints(reader, draft->checkpoints, draft);
     ty_spec_read_roles(reader, draft);
     ty_spec_check(reader, draft);
     if (reader->no_memory)
         return;
-    ty_spec_check_sizes(reader, &draft->spec);
+    ty_spec_check_sizes(reader, draft);
     note_places(reader, draft);
 }
 
@@ -161,7 +177,7 @@ ty_status ty_job_spec_parse(const json_t *body, struct ty_job_spec **spec_out,
     struct ty_spec_draft draft = {
         .launcher = TY_NOT_GIVEN,
         .backend = TY_NOT_GIVEN,
-        .spec = {.replicas = 1,
+        .spec = {.replicas = TY_NOT_GIVEN,
                  .processes_per_replica = TY_NOT_GIVEN,
                  .max_retries = TY_NOT_GIVEN,
                  .keep_seconds = -1},

@@ -40,7 +40,17 @@ static const char *byte_fault(const char *path, const char *also_refused)
     return NULL;
 }
 
-const char *ty_spec_absolute_path_fault(const char *path)
+static bool in_system_folder(const char *path)
+{
+    size_t len = strcspn(path + 1, "/");
+
+    for (size_t i = 0; i < sizeof(system_folders) / sizeof(system_folders[0]); i++)
+        if (strlen(system_folders[i]) == len && memcmp(system_folders[i], path + 1, len) == 0)
+            return true;
+    return false;
+}
+
+static const char *absolute_fault(const char *path)
 {
     if (path[0] != '/')
         return "must be absolute";
@@ -48,14 +58,22 @@ const char *ty_spec_absolute_path_fault(const char *path)
         return "has more than 255 bytes";
     const char *fault = segment_fault(path + 1);
 
-    if (!fault)
-        fault = byte_fault(path, ":\\");
-    for (size_t i = 0; !fault && i < sizeof(system_folders) / sizeof(system_folders[0]); i++) {
-        size_t len = strcspn(path + 1, "/");
+    return fault ? fault : byte_fault(path, ":\\");
+}
 
-        if (strlen(system_folders[i]) == len && memcmp(system_folders[i], path + 1, len) == 0)
-            fault = "lies in a folder of the system";
-    }
+const char *ty_spec_absolute_path_fault(const char *path)
+{
+    const char *fault = absolute_fault(path);
+
+    return !fault && in_system_folder(path) ? "lies in a folder of the system" : fault;
+}
+
+const char *ty_spec_secret_path_fault(const char *path)
+{
+    const char *fault = absolute_fault(path);
+
+    if (!fault && in_system_folder(path) && !ty_str_starts(path, "/run/"))
+        fault = "lies in a folder of the system";
     return fault;
 }
 

@@ -100,25 +100,25 @@ static void read_content(struct ty_spec_reader *reader, const struct raw_file *r
 }
 
 /* Two files on one path, or one where another needs a folder. */
-static void check_clash(struct ty_spec_reader *reader, const struct ty_job_spec *spec,
-                        const char *path)
+static void check_clash(struct ty_spec_reader *reader, const char *script_name,
+                        const struct ty_spec_files *files, const char *path)
 {
-    bool clash = spec->script_name && (ty_spec_path_below(path, spec->script_name) ||
-                                       ty_spec_path_below(spec->script_name, path));
+    bool clash = script_name &&
+                 (ty_spec_path_below(path, script_name) || ty_spec_path_below(script_name, path));
 
-    for (size_t i = 0; !clash && i < spec->files_count; i++)
-        clash = ty_spec_path_below(path, spec->files[i].name) ||
-                ty_spec_path_below(spec->files[i].name, path);
+    for (size_t i = 0; !clash && i < files->count; i++)
+        clash = ty_spec_path_below(path, files->items[i].name) ||
+                ty_spec_path_below(files->items[i].name, path);
     if (clash)
         ty_spec_fault_in(reader, "path", "file_path_taken",
                          "is the path of another file or of the script, or a folder of it");
 }
 
 /* The path itself where it is a legal key that no made-up key can equal. */
-static char *make_key(struct ty_spec_reader *reader, const struct ty_job_spec *spec,
-                      const char *path, size_t index)
+static char *make_key(struct ty_spec_reader *reader, const char *script_name, const char *path,
+                      size_t index)
 {
-    bool script_in_the_way = spec->script_name && ty_str_starts(spec->script_name, "file.");
+    bool script_in_the_way = script_name && ty_str_starts(script_name, "file.");
     const char *prefix = script_in_the_way ? "f." : "file.";
 
     if (key_characters(path) && strlen(path) <= KEY_BYTES && !ty_str_starts(path, prefix))
@@ -126,7 +126,8 @@ static char *make_key(struct ty_spec_reader *reader, const struct ty_job_spec *s
     return ty_spec_format(reader, "%s%zu", prefix, index);
 }
 
-static void read_file(struct ty_spec_reader *reader, const json_t *value, struct ty_job_spec *spec)
+static void read_file(struct ty_spec_reader *reader, const json_t *value, const char *script_name,
+                      struct ty_spec_files *files)
 {
     struct raw_file raw = {0};
     struct ty_spec_file file = {0};
@@ -141,14 +142,14 @@ static void read_file(struct ty_spec_reader *reader, const json_t *value, struct
         if (fault)
             ty_spec_fault_in(reader, "path", "file_path_invalid", "%s", fault);
         else
-            check_clash(reader, spec, raw.path);
+            check_clash(reader, script_name, files, raw.path);
         file.name = ty_spec_dup(reader, raw.path);
-        file.key = make_key(reader, spec, raw.path, spec->files_count);
+        file.key = make_key(reader, script_name, raw.path, files->count);
     } else if (!json_object_get(value, "path")) {
         ty_spec_fault_in(reader, "path", "required", "is missing");
     }
     if (file.name && file.key && file.bytes) {
-        spec->files[spec->files_count++] = file;
+        files->items[files->count++] = file;
         return;
     }
     free(file.name);
@@ -156,7 +157,8 @@ static void read_file(struct ty_spec_reader *reader, const json_t *value, struct
     free(file.bytes);
 }
 
-static void read_files(struct ty_spec_reader *reader, const json_t *array, struct ty_job_spec *spec)
+void ty_spec_read_files(struct ty_spec_reader *reader, const json_t *array, const char *script_name,
+                        struct ty_spec_files *files_out)
 {
     if (!ty_spec_is_array(reader, array))
         return;
@@ -165,11 +167,11 @@ static void read_files(struct ty_spec_reader *reader, const json_t *array, struc
                       json_array_size(array), FILES_MAX);
         return;
     }
-    spec->files = ty_spec_alloc(reader, json_array_size(array), sizeof(*spec->files));
-    for (size_t i = 0; spec->files && i < json_array_size(array); i++) {
+    files_out->items = ty_spec_alloc(reader, json_array_size(array), sizeof(*files_out->items));
+    for (size_t i = 0; files_out->items && i < json_array_size(array); i++) {
         size_t mark = ty_spec_enter_index(reader, i);
 
-        read_file(reader, json_array_get(array, i), spec);
+        read_file(reader, json_array_get(array, i), script_name, files_out);
         ty_spec_leave(reader, mark);
     }
 }
@@ -204,15 +206,14 @@ void ty_spec_read_texts(struct ty_spec_reader *reader, const json_t *array, char
     *count_out = count;
 }
 
-static void read_command(struct ty_spec_reader *reader, const json_t *value,
-                         struct ty_job_spec *spec)
+void ty_spec_read_command(struct ty_spec_reader *reader, const json_t *value,
+                          struct ty_raw_command *command_out)
 {
     size_t mark = ty_spec_enter(reader, "command");
 
-    ty_spec_read_texts(reader, value, &spec->command, &spec->command_count);
-    if (json_is_array(value) && json_array_size(value) == 0)
-        ty_spec_fault(reader, "too_short", "must name a program");
-    else if (spec->command_count > 0 && spec->command[0][0] == '\0')
+    ty_spec_read_texts(reader, value, &command_out->texts, &command_out->count);
+    command_out->program = command_out->count > 0 ? TY_PROGRAM_COMMAND : TY_PROGRAM_ENTRYPOINT;
+    if (command_out->count > 0 && command_out->texts[0][0] == '\0')
         ty_spec_fault_in(reader, "0", "too_short", "must name a program");
     ty_spec_leave(reader, mark);
 }
@@ -230,12 +231,10 @@ void ty_spec_read_program(struct ty_spec_reader *reader, struct ty_spec_draft *d
         read_script(reader, draft->script, &draft->spec);
         ty_spec_leave(reader, mark);
     }
-    if (draft->command)
-        read_command(reader, draft->command, &draft->spec);
     if (draft->files) {
         size_t mark = ty_spec_enter(reader, "files");
 
-        read_files(reader, draft->files, &draft->spec);
+        ty_spec_read_files(reader, draft->files, draft->spec.script_name, &draft->spec.files);
         ty_spec_leave(reader, mark);
     }
 }
@@ -256,8 +255,8 @@ static size_t arguments_size(const struct ty_job_spec *spec, const struct ty_spe
 {
     size_t size = 0;
 
-    for (size_t i = 0; i < spec->command_count; i++)
-        size += strlen(spec->command[i]) + 1;
+    for (size_t i = 0; i < role->command_count; i++)
+        size += strlen(role->command[i]) + 1;
     for (size_t i = 0; i < role->args_count; i++)
         size += strlen(role->args[i]) + 1;
     for (size_t i = 0; i < spec->parameters.count; i++)
@@ -291,20 +290,45 @@ static void check_role_sizes(struct ty_spec_reader *reader, const struct ty_job_
                          TY_SPEC_ENV_MAX);
 }
 
-void ty_spec_check_sizes(struct ty_spec_reader *reader, const struct ty_job_spec *spec)
+static size_t files_size(const struct ty_spec_files *files)
 {
-    size_t size = parameters_size(spec);
+    size_t size = 0;
+
+    for (size_t i = 0; i < files->count; i++)
+        size += strlen(files->items[i].key) + files->items[i].len;
+    return size;
+}
+
+/* The job's own mounts are in both roles, at the same indexes. */
+static size_t volumes_size(const struct ty_spec_role *role, size_t first)
+{
+    size_t size = 0;
+
+    for (size_t i = first; i < role->volumes_count; i++)
+        size += files_size(&role->volumes[i].files);
+    return size;
+}
+
+void ty_spec_check_sizes(struct ty_spec_reader *reader, const struct ty_spec_draft *draft)
+{
+    const struct ty_job_spec *spec = &draft->spec;
+    size_t volumes =
+        volumes_size(&spec->master, 0) + volumes_size(&spec->worker, draft->mounts.count);
+    size_t size = parameters_size(spec) + files_size(&spec->files) + volumes;
 
     if (spec->script_name)
         size += strlen(spec->script_name) + spec->script_len;
-    for (size_t i = 0; i < spec->files_count; i++)
-        size += strlen(spec->files[i].key) + spec->files[i].len;
     if (size > TY_CONFIG_MAP_MAX)
-        ty_spec_fault_in(reader, spec->files_count > 0 ? "files" : "script", "configmap_too_large",
+        ty_spec_fault_in(reader,
+                         spec->files.count > 0 ? "files"
+                         : spec->script        ? "script"
+                                               : "volumes",
+                         "configmap_too_large",
                          "script, files and parameters have %zu bytes with their names; at most %d "
                          "are allowed: put large code into a volume or the image",
                          size, TY_CONFIG_MAP_MAX);
-    check_role_sizes(reader, spec, &spec->master);
+    if (spec->master.replicas > 0)
+        check_role_sizes(reader, spec, &spec->master);
     if (spec->worker.replicas > 0)
         check_role_sizes(reader, spec, &spec->worker);
 }

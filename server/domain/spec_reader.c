@@ -77,6 +77,21 @@ void ty_spec_fault_in(struct ty_spec_reader *reader, const char *token, const ch
     ty_spec_leave(reader, mark);
 }
 
+void ty_spec_fault_once(struct ty_spec_reader *reader, const char *code, const char *format, ...)
+{
+    char detail[DETAIL];
+    va_list arguments;
+
+    for (size_t i = 0; i < reader->faults->count; i++)
+        if (ty_str_equal(reader->faults->items[i].where, reader->at) &&
+            ty_str_equal(reader->faults->items[i].code, code))
+            return;
+    va_start(arguments, format);
+    vsnprintf(detail, sizeof(detail), format, arguments);
+    va_end(arguments);
+    ty_spec_fault(reader, code, "%s", detail);
+}
+
 void *ty_spec_alloc(struct ty_spec_reader *reader, size_t count, size_t size)
 {
     if (count == 0)
@@ -129,6 +144,28 @@ bool ty_spec_is_array(struct ty_spec_reader *reader, const json_t *value)
         return true;
     ty_spec_fault(reader, "wrong_type", "must be an array");
     return false;
+}
+
+void *ty_spec_read_items(struct ty_spec_reader *reader, const json_t *array, size_t max,
+                         size_t size, ty_spec_read_item *read, size_t *count_out)
+{
+    if (!ty_spec_is_array(reader, array))
+        return NULL;
+    if (json_array_size(array) > max) {
+        ty_spec_fault(reader, "too_many", "has %zu items; at most %zu are allowed",
+                      json_array_size(array), max);
+        return NULL;
+    }
+    char *items = ty_spec_alloc(reader, json_array_size(array), size);
+
+    for (size_t i = 0; items && i < json_array_size(array); i++) {
+        size_t mark = ty_spec_enter_index(reader, i);
+
+        *count_out = i + 1;
+        read(reader, json_array_get(array, i), items + i * size);
+        ty_spec_leave(reader, mark);
+    }
+    return items;
 }
 
 static const char *read_text(struct ty_spec_reader *reader, const json_t *value,

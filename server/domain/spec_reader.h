@@ -13,7 +13,7 @@ struct ty_spec_reader {
     struct ty_faults *faults;
     bool no_memory;
     size_t at_len;
-    char at[256]; /* RFC 6901 pointer of the value being read */
+    char at[512]; /* RFC 6901 pointer of the value being read */
 };
 
 void ty_spec_reader_init(struct ty_spec_reader *reader, struct ty_faults *faults);
@@ -28,6 +28,10 @@ void ty_spec_fault(struct ty_spec_reader *reader, const char *code, const char *
     TY_PRINTF(3, 4);
 void ty_spec_fault_in(struct ty_spec_reader *reader, const char *token, const char *code,
                       const char *format, ...) TY_PRINTF(4, 5);
+
+/* The same fault at the same place is noted once however often it is found. */
+void ty_spec_fault_once(struct ty_spec_reader *reader, const char *code, const char *format, ...)
+    TY_PRINTF(3, 4);
 
 /* Memory for the result; NULL (remembered) when there is none, and for count 0 or NULL text. */
 void *ty_spec_alloc(struct ty_spec_reader *reader, size_t count, size_t size);
@@ -63,5 +67,13 @@ const char *ty_spec_text(struct ty_spec_reader *reader, const json_t *value);
 
 /* Whether `value` is an array; else a fault. */
 bool ty_spec_is_array(struct ty_spec_reader *reader, const json_t *value);
+
+/* Fill one item of an array from its JSON; what it leaves unset stays zero. */
+typedef void ty_spec_read_item(struct ty_spec_reader *reader, const json_t *value, void *item);
+
+/* An array of at most `max` items of `size` bytes, each read by `read` at its own pointer; NULL and
+ * count 0 when there is none. Owned by the caller, items that had faults included. */
+void *ty_spec_read_items(struct ty_spec_reader *reader, const json_t *array, size_t max,
+                         size_t size, ty_spec_read_item *read, size_t *count_out);
 
 #endif

@@ -4,9 +4,31 @@
 
 #include <stdio.h>
 
+/* The roles that the job has: one or two. */
+struct roles {
+    const struct ty_spec_role *items[2];
+    size_t count;
+};
+
+static struct roles roles_of(const struct ty_job_spec *spec)
+{
+    struct roles roles = {0};
+
+    if (spec->master.replicas > 0)
+        roles.items[roles.count++] = &spec->master;
+    if (spec->worker.replicas > 0)
+        roles.items[roles.count++] = &spec->worker;
+    return roles;
+}
+
 static bool backend_without_gpu(const struct ty_job_spec *spec)
 {
-    return spec->backend == TY_BACKEND_NCCL && ty_job_spec_gpus(spec) == 0;
+    struct roles roles = roles_of(spec);
+
+    for (size_t i = 0; spec->backend == TY_BACKEND_NCCL && i < roles.count; i++)
+        if (roles.items[i]->resources.gpus == 0)
+            return true;
+    return false;
 }
 
 static bool gpus_without_nccl(const struct ty_job_spec *spec)
@@ -17,22 +39,36 @@ static bool gpus_without_nccl(const struct ty_job_spec *spec)
 
 static bool idle_gpus(const struct ty_job_spec *spec)
 {
-    return spec->script && spec->master.resources.gpus > spec->processes_per_replica;
+    struct roles roles = roles_of(spec);
+
+    for (size_t i = 0; i < roles.count; i++)
+        if (roles.items[i]->program == TY_PROGRAM_SCRIPT &&
+            roles.items[i]->resources.gpus > spec->processes_per_replica)
+            return true;
+    return false;
 }
 
 /* A command that starts several processes by itself names one of the usual launchers. */
-static bool processes_without_launcher(const struct ty_job_spec *spec)
+static bool names_launcher(const struct ty_spec_role *role)
 {
     static const char *const launchers[] = {"torchrun", "torch.distributed", "accelerate",
                                             "deepspeed", "lightning"};
 
-    if (spec->processes_per_replica == 1 || spec->command_count == 0)
-        return false;
-    for (size_t i = 0; i < spec->command_count; i++)
+    for (size_t i = 0; i < role->command_count; i++)
         for (size_t k = 0; k < sizeof(launchers) / sizeof(launchers[0]); k++)
-            if (strstr(spec->command[i], launchers[k]))
-                return false;
-    return true;
+            if (strstr(role->command[i], launchers[k]))
+                return true;
+    return false;
+}
+
+static bool processes_without_launcher(const struct ty_job_spec *spec)
+{
+    struct roles roles = roles_of(spec);
+
+    for (size_t i = 0; spec->processes_per_replica > 1 && i < roles.count; i++)
+        if (roles.items[i]->program == TY_PROGRAM_COMMAND && !names_launcher(roles.items[i]))
+            return true;
+    return false;
 }
 
 static bool script_not_python(const struct ty_job_spec *spec)
@@ -43,7 +79,7 @@ static bool script_not_python(const struct ty_job_spec *spec)
 /* The same tag may be another image tomorrow, or on another node. */
 static bool image_not_pinned(const struct ty_job_spec *spec)
 {
-    const char *image = spec->master.image;
+    const char *image = ty_job_spec_lead(spec)->image;
     const char *name = strrchr(image, '/') ? strrchr(image, '/') : image;
     const char *tag = strrchr(name, ':');
 
@@ -57,26 +93,30 @@ static bool retries_never(const struct ty_job_spec *spec)
 
 static bool always_alone(const struct ty_job_spec *spec)
 {
-    return spec->restart == TY_RESTART_ALWAYS && spec->worker.replicas == 0;
+    return spec->restart == TY_RESTART_ALWAYS && spec->replicas == 1;
 }
 
 static bool shared_memory_large(const struct ty_job_spec *spec)
 {
-    const struct ty_resources *master = &spec->master.resources;
-    const struct ty_resources *worker = &spec->worker.resources;
+    struct roles roles = roles_of(spec);
 
-    return (master->memory_bytes > 0 && master->shared_memory_bytes > master->memory_bytes) ||
-           (spec->worker.replicas > 0 && worker->memory_bytes > 0 &&
-            worker->shared_memory_bytes > worker->memory_bytes);
+    for (size_t i = 0; i < roles.count; i++) {
+        const struct ty_resources *resources = &roles.items[i]->resources;
+
+        if (resources->memory_bytes > 0 && resources->shared_memory_bytes > resources->memory_bytes)
+            return true;
+    }
+    return false;
 }
 
 static bool claim_of_one_node(const struct ty_job_spec *spec)
 {
-    for (size_t i = 0; spec->worker.replicas > 0 && i < spec->worker.volumes_count; i++) {
+    for (size_t i = 0; spec->replicas > 1 && i < spec->worker.volumes_count; i++) {
         const struct ty_spec_volume *volume = &spec->worker.volumes[i];
 
-        if (volume->create && (volume->access_mode == TY_READ_WRITE_ONCE ||
-                               volume->access_mode == TY_READ_WRITE_ONCE_POD))
+        if (volume->kind == TY_VOLUME_CLAIM && volume->create &&
+            (volume->access_mode == TY_READ_WRITE_ONCE ||
+             volume->access_mode == TY_READ_WRITE_ONCE_POD))
             return true;
     }
     return false;
@@ -84,13 +124,13 @@ static bool claim_of_one_node(const struct ty_job_spec *spec)
 
 static bool output_not_writable(const struct ty_job_spec *spec)
 {
-    return spec->master.volumes[spec->output_volume].read_only;
+    return ty_job_spec_lead(spec)->volumes[spec->output_volume].read_only;
 }
 
 static bool checkpoints_not_writable(const struct ty_job_spec *spec)
 {
     return spec->checkpoint_volume != spec->output_volume &&
-           spec->master.volumes[spec->checkpoint_volume].read_only;
+           ty_job_spec_lead(spec)->volumes[spec->checkpoint_volume].read_only;
 }
 
 static bool parameter_shadowed(const struct ty_job_spec *spec)
@@ -101,8 +141,10 @@ static bool parameter_shadowed(const struct ty_job_spec *spec)
         return false;
     for (size_t i = 0; i < spec->parameters.count; i++) {
         ty_parameter_variable(spec->parameters.items[i].name, variable);
-        for (size_t k = 0; k < spec->master.env.count; k++)
-            if (ty_str_equal(variable, spec->master.env.items[k].name))
+        const struct ty_pairs *env = &ty_job_spec_lead(spec)->env;
+
+        for (size_t k = 0; k < env->count; k++)
+            if (ty_str_equal(variable, env->items[k].name))
                 return true;
     }
     return false;

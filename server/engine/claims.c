@@ -19,7 +19,7 @@ static void add_of_role(struct own_claims *claims, const struct ty_spec_role *ro
 {
     char name[TY_CLAIM_NAME];
     for (size_t i = 0; i < role->volumes_count; i++) {
-        if (!role->volumes[i].suffix)
+        if (role->volumes[i].kind != TY_VOLUME_CLAIM || !role->volumes[i].suffix)
             continue;
         ty_spec_volume_claim(&role->volumes[i], object_name, name);
         if (!known(claims, name))

@@ -1,5 +1,5 @@
-/* The PersistentVolumeClaims a job brings along: its own, each once. Claims that are only named
- * are the user's and stay untouched. */
+/* The PersistentVolumeClaims a job brings along, each once: its own, and those with a name that it
+ * makes where they are missing. Claims that are only named are the user's and stay untouched. */
 #include "parts.h"
 
 #include "trainyard/base/str.h"
@@ -10,22 +10,6 @@ static const char *const access_modes[] = {
     [TY_READ_ONLY_MANY] = "ReadOnlyMany",
     [TY_READ_WRITE_ONCE_POD] = "ReadWriteOncePod",
 };
-
-static bool rendered_already(const json_t *objects, const char *name)
-{
-    size_t i;
-    json_t *object;
-
-    json_array_foreach(objects, i, object)
-    {
-        const char *known =
-            json_string_value(json_object_get(json_object_get(object, "metadata"), "name"));
-
-        if (known && ty_str_equal(known, name))
-            return true;
-    }
-    return false;
-}
 
 static void render_claim(struct ty_tree *tree, const struct ty_render_input *input,
                          const struct ty_spec_volume *volume, const char *name, json_t *objects)
@@ -52,10 +36,10 @@ static void render_claims_of(struct ty_tree *tree, const struct ty_render_input 
     for (size_t i = 0; role->replicas > 0 && i < role->volumes_count; i++) {
         const struct ty_spec_volume *volume = &role->volumes[i];
 
-        if (!volume->create)
+        if (volume->kind != TY_VOLUME_CLAIM || !volume->create)
             continue;
         ty_spec_volume_claim(volume, input->object_name, name);
-        if (!rendered_already(objects, name))
+        if (!ty_render_has_object(objects, "PersistentVolumeClaim", name))
             render_claim(tree, input, volume, name, objects);
     }
 }

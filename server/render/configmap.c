@@ -62,6 +62,12 @@ static void finish(struct config_map *map, const char *pointer, json_t *objects,
     ty_tree_append(map->tree, objects, map->object);
 }
 
+static void put_files(struct config_map *map, const struct ty_spec_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        put_bytes(map, files->items[i].key, files->items[i].bytes, files->items[i].len);
+}
+
 static void render_files(struct ty_tree *tree, const struct ty_render_input *input, json_t *objects,
                          struct ty_faults *faults)
 {
@@ -73,9 +79,30 @@ static void render_files(struct ty_tree *tree, const struct ty_render_input *inp
 
     if (spec->script)
         put_bytes(&map, spec->script_name, spec->script, spec->script_len);
-    for (size_t i = 0; i < spec->files_count; i++)
-        put_bytes(&map, spec->files[i].key, spec->files[i].bytes, spec->files[i].len);
-    finish(&map, spec->files_count > 0 ? "/files" : "/script", objects, faults);
+    put_files(&map, &spec->files);
+    finish(&map, spec->files.count > 0 ? "/files" : "/script", objects, faults);
+}
+
+/* The files of volumes that are made of them; a volume of the job is in both roles. */
+static void render_volume_files(struct ty_tree *tree, const struct ty_render_input *input,
+                                const struct ty_spec_role *role, json_t *objects,
+                                struct ty_faults *faults)
+{
+    char name[TY_CLAIM_NAME];
+
+    for (size_t i = 0; role->replicas > 0 && i < role->volumes_count; i++) {
+        const struct ty_spec_volume *volume = &role->volumes[i];
+
+        if (volume->kind != TY_VOLUME_FILES)
+            continue;
+        ty_spec_volume_claim(volume, input->object_name, name);
+        if (ty_render_has_object(objects, "ConfigMap", name))
+            continue;
+        struct config_map map = {tree, ty_render_object(tree, input, "v1", "ConfigMap", name), 0};
+
+        put_files(&map, &volume->files);
+        finish(&map, "/volumes", objects, faults);
+    }
 }
 
 static void render_env(struct ty_tree *tree, const struct ty_render_input *input, json_t *objects,
@@ -108,4 +135,6 @@ void ty_render_config_maps(struct ty_tree *tree, const struct ty_render_input *i
         render_files(tree, input, objects, faults);
     if (ty_render_has_env(input->spec))
         render_env(tree, input, objects, faults);
+    render_volume_files(tree, input, &input->spec->master, objects, faults);
+    render_volume_files(tree, input, &input->spec->worker, objects, faults);
 }

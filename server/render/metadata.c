@@ -3,6 +3,7 @@
 #include "parts.h"
 
 #include "trainyard/base/digest.h"
+#include "trainyard/base/str.h"
 
 void ty_render_labels(struct ty_tree *tree, const struct ty_render_input *input, json_t *labels)
 {
@@ -26,6 +27,23 @@ json_t *ty_render_object(struct ty_tree *tree, const struct ty_render_input *inp
     ty_render_labels(tree, input, ty_tree_put_object(tree, metadata, "labels"));
     ty_tree_put_object(tree, metadata, "annotations");
     return object;
+}
+
+bool ty_render_has_object(const json_t *objects, const char *kind, const char *name)
+{
+    size_t i;
+    json_t *object;
+
+    json_array_foreach(objects, i, object)
+    {
+        const char *its_kind = json_string_value(json_object_get(object, "kind"));
+        const char *its_name =
+            json_string_value(json_object_get(json_object_get(object, "metadata"), "name"));
+
+        if (its_kind && its_name && ty_str_equal(its_kind, kind) && ty_str_equal(its_name, name))
+            return true;
+    }
+    return false;
 }
 
 static int feed(const char *bytes, size_t len, void *stream)

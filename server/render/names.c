@@ -14,7 +14,7 @@ void ty_render_env_name(const char *object_name, char out[TY_CHILD_NAME])
 
 bool ty_render_has_files(const struct ty_job_spec *spec)
 {
-    return spec->script || spec->files_count > 0;
+    return spec->script || spec->files.count > 0;
 }
 
 bool ty_render_has_env(const struct ty_job_spec *spec)

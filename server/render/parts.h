@@ -21,6 +21,9 @@ void ty_render_labels(struct ty_tree *tree, const struct ty_render_input *input,
 /* The annotation trainyard.dev/spec-hash: SHA-256 of the object's canonical JSON without it. */
 void ty_render_hash(struct ty_tree *tree, json_t *object);
 
+/* Whether `objects` holds one of that kind and name. */
+bool ty_render_has_object(const json_t *objects, const char *kind, const char *name);
+
 /* claim.c, configmap.c: append what the job needs of each to `objects`. */
 void ty_render_claims(struct ty_tree *tree, const struct ty_render_input *input, json_t *objects);
 void ty_render_config_maps(struct ty_tree *tree, const struct ty_render_input *input,

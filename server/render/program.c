@@ -12,13 +12,19 @@ static const char *const backends[] = {
 static const char *const launchers[] = {
     [TY_LAUNCHER_PYTHON] = "python3", [TY_LAUNCHER_TORCHRUN] = "torchrun"};
 
-static void render_command(struct ty_tree *tree, const struct ty_job_spec *spec, json_t *command)
+/* The image's own entry point is what a container without a command runs. */
+static void render_command(struct ty_tree *tree, const struct ty_job_spec *spec,
+                           const struct ty_spec_role *role, json_t *container)
 {
     char path[TY_MOUNT_PATH + TY_CLAIM_NAME];
 
-    for (size_t i = 0; i < spec->command_count; i++)
-        ty_tree_append(tree, command, ty_render_argument(spec->command[i]));
-    if (!spec->script)
+    if (role->program == TY_PROGRAM_ENTRYPOINT)
+        return;
+    json_t *command = ty_tree_put_array(tree, container, "command");
+
+    for (size_t i = 0; i < role->command_count; i++)
+        ty_tree_append(tree, command, ty_render_argument(role->command[i]));
+    if (role->program == TY_PROGRAM_COMMAND)
         return;
     snprintf(path, sizeof(path), "%s/%s", TY_SCRIPTS_MOUNT, spec->script_name);
     ty_tree_append(tree, command, json_string(launchers[spec->launcher]));
@@ -99,7 +105,7 @@ static void render_env_from(struct ty_tree *tree, const struct ty_render_input *
 void ty_render_program(struct ty_tree *tree, const struct ty_render_input *input,
                        const struct ty_spec_role *role, json_t *container)
 {
-    render_command(tree, input->spec, ty_tree_put_array(tree, container, "command"));
+    render_command(tree, input->spec, role, container);
     json_t *args = ty_tree_array(tree);
 
     render_args(tree, input->spec, role, args);
@@ -107,7 +113,7 @@ void ty_render_program(struct ty_tree *tree, const struct ty_render_input *input
         ty_tree_put(tree, container, "args", json_incref(args));
     json_decref(args);
     ty_tree_put_text(tree, container, "workingDir",
-                     input->spec->working_dir ? input->spec->working_dir : "/workspace");
+                     role->working_dir ? role->working_dir : "/workspace");
     render_env(tree, input, role, ty_tree_put_array(tree, container, "env"));
     render_env_from(tree, input, container);
 }

@@ -32,6 +32,8 @@ static bool all_read_only(const struct ty_render_input *input, const struct ty_s
     char name[TY_CLAIM_NAME];
 
     for (size_t i = 0; i < role->volumes_count; i++) {
+        if (role->volumes[i].kind != TY_VOLUME_CLAIM)
+            continue;
         ty_spec_volume_claim(&role->volumes[i], input->object_name, name);
         if (ty_str_equal(name, claim) && !role->volumes[i].read_only)
             return false;
@@ -80,6 +82,12 @@ static void put_item(struct ty_tree *tree, json_t *items, const char *key, const
     ty_tree_put_text(tree, item, "path", path);
 }
 
+static void put_items(struct ty_tree *tree, json_t *items, const struct ty_spec_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        put_item(tree, items, files->items[i].key, files->items[i].name);
+}
+
 /* Keys become paths again, so that a file arrives under the name its user gave it. */
 static void mount_files(struct ty_tree *tree, const struct ty_render_input *input, json_t *volumes,
                         json_t *mounts)
@@ -99,8 +107,7 @@ static void mount_files(struct ty_tree *tree, const struct ty_render_input *inpu
 
     if (spec->script)
         put_item(tree, items, spec->script_name, spec->script_name);
-    for (size_t i = 0; i < spec->files_count; i++)
-        put_item(tree, items, spec->files[i].key, spec->files[i].name);
+    put_items(tree, items, &spec->files);
     ty_tree_put_text(tree, mount, "name", "scripts");
     ty_tree_put_text(tree, mount, "mountPath", TY_SCRIPTS_MOUNT);
     ty_tree_put_bool(tree, mount, "readOnly", true);

@@ -54,17 +54,134 @@ struct ty_spec_file {
     size_t len;
 };
 
+struct ty_spec_files {
+    struct ty_spec_file *items;
+    size_t count;
+};
+
+typedef enum {
+    TY_VOLUME_CLAIM,
+    TY_VOLUME_SCRATCH, /* empty, each replica's own */
+    TY_VOLUME_FILES    /* a ConfigMap of the job's own, "<object name>-<suffix>" */
+} ty_volume_kind;
+
 struct ty_spec_volume {
-    char *claim; /* NULL: the job's own claim, "<object name>-<suffix>"; see ty_spec_volume_claim */
-    char *suffix; /* NULL unless the claim is the job's own: "output", "volume-0"… */
+    ty_volume_kind kind;
+    char *claim;  /* NULL: the job's own claim, "<object name>-<suffix>"; see ty_spec_volume_claim.
+                   * With `create` too: made where it is missing, never removed with the job */
+    char *suffix; /* NULL for a claim with a name: "output", "volume-0", "master-volume-0"… */
     char *mount_path;
     char *sub_path; /* NULL = the root of the claim */
     bool read_only;
     bool create; /* make the claim with the job */
     ty_access_mode access_mode;
-    char *size; /* quantity, NULL unless create */
+    char
+        *size; /* quantity; of a claim to create, or the most a scratch volume holds (NULL = any) */
     char *storage_class;
+    bool memory; /* scratch: kept in memory */
+    struct ty_spec_files files;
 };
+
+/* One key of a Secret: exactly one of `env` and `path` is set. */
+struct ty_spec_secret {
+    char *name;
+    char *key;
+    char *env;  /* the variable */
+    char *path; /* the absolute path of the file */
+};
+
+struct ty_spec_secrets {
+    struct ty_spec_secret *items;
+    size_t count;
+};
+
+/* --- placement, in the terms of Kubernetes --- */
+
+typedef enum {
+    TY_MATCH_IN,
+    TY_MATCH_NOT_IN,
+    TY_MATCH_EXISTS,
+    TY_MATCH_DOES_NOT_EXIST,
+    TY_MATCH_GT,
+    TY_MATCH_LT
+} ty_match_operator;
+
+struct ty_match {
+    char *key;
+    ty_match_operator op;
+    char **values;
+    size_t values_count;
+};
+
+struct ty_matches {
+    struct ty_match *items;
+    size_t count;
+};
+
+struct ty_node_term {
+    int32_t weight; /* 1..100 of a preferred term, 0 of a required one */
+    struct ty_matches match;
+    struct ty_matches match_fields;
+};
+
+struct ty_node_terms {
+    struct ty_node_term *items;
+    size_t count;
+};
+
+struct ty_pod_term {
+    int32_t weight;         /* as above */
+    struct ty_pairs labels; /* with no `match` either: every pod */
+    struct ty_matches match;
+    char *topology_key;
+    char **namespaces; /* none = the job's own */
+    size_t namespaces_count;
+};
+
+struct ty_pod_terms {
+    struct ty_pod_term *items;
+    size_t count;
+};
+
+struct ty_affinity {
+    struct ty_node_terms node_required; /* one of them is enough */
+    struct ty_node_terms node_preferred;
+    struct ty_pod_terms pods_required; /* all of them */
+    struct ty_pod_terms pods_preferred;
+    struct ty_pod_terms apart_required;
+    struct ty_pod_terms apart_preferred;
+};
+
+typedef enum { TY_TOLERATE_EQUAL, TY_TOLERATE_EXISTS } ty_tolerate_operator;
+typedef enum {
+    TY_TAINT_ANY,
+    TY_TAINT_NO_SCHEDULE,
+    TY_TAINT_PREFER_NO_SCHEDULE,
+    TY_TAINT_NO_EXECUTE
+} ty_taint_effect;
+
+struct ty_toleration {
+    char *key; /* NULL = every key */
+    ty_tolerate_operator op;
+    char *value; /* NULL = the empty value */
+    ty_taint_effect effect;
+    int64_t seconds; /* -1 = for ever */
+};
+
+struct ty_tolerations {
+    struct ty_toleration *items;
+    size_t count;
+};
+
+/* What a role replaces as a whole or takes from the job. */
+struct ty_spec_shared {
+    struct ty_spec_secrets secrets;
+    struct ty_pairs node_selector;
+    struct ty_affinity affinity;
+    struct ty_tolerations tolerations;
+};
+
+enum { TY_SHARED_OF_JOB, TY_SHARED_OF_MASTER, TY_SHARED_OF_WORKER, TY_SHARED_COUNT };
 
 /* Quantities as the user wrote them (a cluster gets them unchanged) and as numbers for judging. */
 struct ty_resources {
@@ -81,16 +198,65 @@ struct ty_resources {
     int32_t gpus;
 };
 
+typedef enum {
+    TY_PROGRAM_SCRIPT,    /* the job's script under its launcher */
+    TY_PROGRAM_COMMAND,   /* `command` */
+    TY_PROGRAM_ENTRYPOINT /* the image's own: `command` was given and empty */
+} ty_program;
+
 /* One role after defaults and overrides were applied. */
 struct ty_spec_role {
-    int32_t replicas; /* Master: 1; Worker: replicas - 1 (0 = role absent) */
+    int32_t
+        replicas; /* Master: 1; Worker: replicas - 1 (0 = role absent). Elastic: 0 and replicas */
     char *image;
+    ty_program program;
+    char **command; /* of TY_PROGRAM_COMMAND */
+    size_t command_count;
+    char *working_dir;   /* NULL = the default */
     struct ty_pairs env; /* merged: job-wide, then the role's */
     char **args;         /* role's args replace the job's */
     size_t args_count;
     struct ty_resources resources;
-    struct ty_spec_volume *volumes; /* all mounts: output, checkpoints and dataset included */
+    struct ty_spec_volume *volumes; /* all mounts: output, checkpoints and dataset included, at the
+                                     * same indexes in both roles */
     size_t volumes_count;
+    /* Never NULL after parsing; they point into the spec's `shared`. */
+    const struct ty_spec_secrets *secrets;
+    const struct ty_pairs *node_selector;
+    const struct ty_affinity *affinity;
+    const struct ty_tolerations *tolerations;
+};
+
+typedef enum {
+    TY_RENDEZVOUS_C10D,
+    TY_RENDEZVOUS_ETCD,
+    TY_RENDEZVOUS_ETCD_V2
+} ty_rendezvous_backend;
+
+/* A job of workers alone that may be scaled; `on` says whether the job is one. */
+struct ty_elastic {
+    bool on;
+    int32_t min;
+    int32_t max;
+    int32_t max_restarts; /* -1 = torchrun's default */
+    ty_rendezvous_backend backend;
+    char *host;   /* NULL = the first worker */
+    int32_t port; /* 0 = the workers' own */
+    char *id;     /* NULL = made for each attempt */
+    struct ty_pairs conf;
+};
+
+struct ty_gang {
+    bool on;
+    int32_t min_available;   /* always set when on */
+    int64_t timeout_seconds; /* 0 = none */
+};
+
+struct ty_mlflow {
+    bool on;
+    char *tracking_uri; /* NULL = not given; likewise the next */
+    char *experiment;
+    char *run_name; /* never NULL when on */
 };
 
 struct ty_job_spec {
@@ -98,13 +264,9 @@ struct ty_job_spec {
     char *description; /* NULL = none */
     struct ty_pairs labels;
     char *script_name; /* and ConfigMap key; "train.py" unless given; NULL with `command` */
-    char *script;      /* NULL with `command` */
+    char *script;      /* NULL with `command`; a role may still run a command of its own */
     size_t script_len;
-    char **command;
-    size_t command_count;
-    struct ty_spec_file *files;
-    size_t files_count;
-    char *working_dir;
+    struct ty_spec_files files;
     ty_launcher launcher;
     int32_t processes_per_replica;
     ty_backend backend;
@@ -130,7 +292,15 @@ struct ty_job_spec {
     int64_t keep_seconds;    /* -1 = the server's default retention */
     ty_clean_pods clean_pods;
     bool suspended;
-    int32_t priority; /* -1000..1000, default 0, higher first */
+    int32_t priority;     /* -1000..1000, default 0, higher first */
+    char *priority_class; /* NULL = none; likewise the next */
+    char *queue;
+    char *scheduler;
+    struct ty_gang gang;
+    struct ty_elastic elastic;
+    char *tensorboard_path; /* below the output; NULL = not asked for */
+    struct ty_mlflow mlflow;
+    struct ty_spec_shared *shared; /* TY_SHARED_COUNT of them, for the roles */
 };
 
 /* Read a body that has passed the contract's schema. Every rule the schema cannot state is judged
@@ -142,7 +312,17 @@ ty_status ty_job_spec_parse(const json_t *body, struct ty_job_spec **spec_out,
                             struct ty_faults *faults, struct ty_error *err) TY_MUST_CHECK;
 void ty_job_spec_destroy(struct ty_job_spec *spec); /* takes NULL */
 
-/* The claim of a mount: its name, or "<object name>-<suffix>" of the job's own claims. */
+/* The role of the replica that leads: the master, or in an elastic job the workers. */
+static inline const struct ty_spec_role *ty_job_spec_lead(const struct ty_job_spec *spec)
+{
+    return spec->elastic.on ? &spec->worker : &spec->master;
+}
+
+/* Another number of workers of an elastic job, min to max. */
+void ty_job_spec_scale(struct ty_job_spec *spec, int32_t replicas);
+
+/* The claim of a mount of a claim: its name, or "<object name>-<suffix>" of the job's own claims.
+ */
 void ty_spec_volume_claim(const struct ty_spec_volume *volume, const char *object_name,
                           char out[TY_CLAIM_NAME]);
 

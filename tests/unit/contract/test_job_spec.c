@@ -33,7 +33,7 @@ static const struct {
      "/processes_per_replica not_allowed"},
     {WITH("\"files\": [{\"path\": \"a\", \"content\": \"x\", \"encoding\": \"base64\"}]"),
      "/files/0/content bad_format"},
-    {"{\"image\": \"a\", \"command\": []}", "/command too_few_items"},
+    {"{\"image\": \"a\", \"command\": []}", ""},
     {"{\"image\": \"a\", \"command\": \"python x\"}", "/command wrong_type"},
     /* names: the longest child must fit 63 */
     {WITH("\"name\": \"" A40 "aaa\", \"replicas\": 1000"), ""},
@@ -61,8 +61,7 @@ static const struct {
     {WITH("\"resources\": {\"gpus\": 1}"), "/resources/gpus unknown_member"},
     {WITH("\"Epochs\": 1"), "/Epochs unknown_member"},
     {WITH("\"webhooks\": []"), "/webhooks unknown_member"},
-    {WITH("\"elastic\": {}"), "/elastic unknown_member"},
-    {WITH("\"secrets\": []"), "/secrets unknown_member"},
+    {WITH("\"metrics\": []"), "/metrics unknown_member"},
     /* integers */
     {WITH("\"epochs\": 1.0"), "/epochs wrong_type"},
     {WITH("\"epochs\": 0"), "/epochs out_of_range"},
@@ -108,7 +107,7 @@ static const struct {
      ""},
     {WITH("\"volumes\": [{\"claim\": \"c\", \"create\": {\"size\": \"1Gi\"}, \"mount_path\": "
           "\"/a\"}]"),
-     "/volumes/0 exclusive"},
+     ""},
     {WITH("\"volumes\": [{\"mount_path\": \"/a\"}]"), "/volumes/0 required"},
     {WITH("\"volumes\": [{\"claim\": \"c\"}]"), "/volumes/0/mount_path required"},
     {WITH("\"volumes\": [{\"claim\": \"c\", \"mount_path\": \"/\"}]"),
@@ -167,6 +166,52 @@ static const struct {
     {WITH("\"labels\": {\"team\": \"vision\", \"a.b_c-d\": \"\"}"), ""},
     {WITH("\"labels\": {\"kubernetes.io/name\": \"x\"}"), "/labels/kubernetes.io~1name bad_name"},
     {WITH("\"labels\": {\"a\": \" lead\"}"), "/labels/a pattern"},
+    /* secrets */
+    {WITH("\"secrets\": [{\"name\": \"s\", \"key\": \"K\"}]"), ""},
+    {WITH("\"secrets\": [{\"name\": \"s\", \"key\": \"k\", \"path\": \"/run/secrets/k\"}]"), ""},
+    {WITH("\"secrets\": [{\"name\": \"s\", \"key\": \"k\", \"path\": \"/etc/k\"}]"),
+     "/secrets/0/path not_allowed"},
+    {WITH("\"secrets\": [{\"name\": \"s\", \"key\": \"k\", \"path\": \"/k\", \"env\": \"K\"}]"),
+     "/secrets/0/path not_allowed"},
+    {WITH("\"secrets\": [{\"name\": \"s\", \"key\": \"..\", \"env\": \"RANK\"}]"),
+     "/secrets/0/key pattern, /secrets/0/env not_allowed"},
+    /* volumes of other kinds */
+    {WITH("\"volumes\": [{\"scratch\": {}, \"mount_path\": \"/a\"}]"), ""},
+    {WITH("\"volumes\": [{\"scratch\": {}, \"mount_path\": \"/a\", \"sub_path\": \"b\"}]"),
+     "/volumes/0/sub_path not_allowed"},
+    {WITH("\"volumes\": [{\"scratch\": {}, \"claim\": \"c\", \"mount_path\": \"/a\"}]"),
+     "/volumes/0 exclusive"},
+    {WITH("\"volumes\": [{\"files\": [{\"path\": \"p\", \"content\": \"\"}], \"read_only\": false, "
+          "\"mount_path\": \"/a\"}]"), "/volumes/0/read_only not_allowed"},
+    {WITH("\"volumes\": [{\"files\": [], \"mount_path\": \"/a\"}]"),
+     "/volumes/0/files too_few_items"},
+    /* placement */
+    {WITH("\"node_selector\": {\"nvidia.com/gpu.product\": \"A100\", \"x\": \"\"}"), ""},
+    {WITH("\"node_selector\": {\"/x\": \"a\"}"), "/node_selector/~1x bad_name"},
+    {WITH("\"affinity\": {\"node\": {\"required\": [{}]}}"),
+     "/affinity/node/required/0 too_few_members"},
+    {WITH("\"affinity\": {\"pods\": {\"required\": [{\"topology_key\": \"t\"}]}}"),
+     "/affinity/pods/required/0 required"},
+    {WITH("\"affinity\": {\"pods_apart\": {\"preferred\": [{\"topology_key\": \"t\", \"labels\": {}, "
+          "\"weight\": 101}]}}"), "/affinity/pods_apart/preferred/0/weight out_of_range"},
+    {WITH("\"tolerations\": [{\"operator\": \"exists\"}, {}]"), "/tolerations/1 too_few_members"},
+    {WITH("\"priority_class\": \"high\", \"queue\": \"q\", \"scheduler\": \"volcano\", \"gang\": {}"),
+     ""},
+    /* elastic */
+    {WITH("\"elastic\": {\"min\": 1, \"max\": 4, \"rendezvous\": {\"conf\": {\"join_timeout\": 600, "
+          "\"a\": \"b\"}}}"), ""},
+    {WITH("\"elastic\": {\"min\": 1}"), "/elastic/max required"},
+    {WITH("\"elastic\": {\"min\": 1, \"max\": 4}, \"master\": {}"), "/master not_allowed"},
+    {WITH("\"elastic\": {\"min\": 1, \"max\": 4}, \"launcher\": \"python\""),
+     "/launcher not_allowed"},
+    {WITH("\"elastic\": {\"min\": 1, \"max\": 4, \"rendezvous\": {\"conf\": {}}}"),
+     "/elastic/rendezvous/conf too_few_members"},
+    {WITH("\"elastic\": {\"min\": 1, \"max\": 4, \"rendezvous\": {\"conf\": {\"a\": \"b,c\"}}}"),
+     "/elastic/rendezvous/conf/a pattern"},
+    /* where training reports to */
+    {WITH("\"tensorboard\": {}, \"mlflow\": {\"tracking_uri\": \"http://mlflow:5000\"}"), ""},
+    {WITH("\"mlflow\": {\"tracking_uri\": \"https://me:pw@mlflow\"}"),
+     "/mlflow/tracking_uri pattern"},
     {WITH("\"restart\": \"OnFailure\", \"clean_pods\": \"All\""),
      "/restart not_in_enum, /clean_pods not_in_enum"},
 };

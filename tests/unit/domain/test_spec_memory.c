@@ -10,17 +10,44 @@ static const char body_text[] =
     "'files':[{'path':'u/h.py','content':'x'},{'path':'b','content':'AAE=','encoding':'base64'}],"
     "'working_dir':'/w','epochs':3,'parameters':{'lr':0.1,'n':3,'s':'x','b':true},'replicas':3,"
     "'gpus':1,'resources':{'cpu':1,'memory':'4Gi','ephemeral_storage':'1Gi','limits':{'cpu':2}},"
-    "'master':{'args':['m'],'env':{'A':'3'}},"
-    "'worker':{'image':'w:1','resources':{'memory':'2Gi'},"
-    "'volumes':[{'create':{'size':'1Gi','storage_class':'fast'},'mount_path':'/wv'}]},"
+    "'master':{'args':['m'],'env':{'A':'3'},'command':['c','d'],'working_dir':'/m','gpus':2,"
+    "'secrets':[{'name':'s','key':'k','env':'S'}],'shared_memory':'1Gi'},"
+    "'worker':{'image':'w:1','resources':{'memory':'2Gi'},'node_selector':{'x.y/z':'1'},"
+    "'affinity':{'pods':{'required':[{'labels':{'a':'b'},'topology_key':'t'}]}},"
+    "'tolerations':[],'volumes':[{'create':{'size':'1Gi','storage_class':'fast'},"
+    "'mount_path':'/wv'}]},"
+    "'secrets':[{'name':'s','key':'K'},{'name':'s','key':'k','path':'/run/k'}],"
+    "'node_selector':{'a':'b'},'tolerations':[{'key':'k','value':'v','effect':'no_execute',"
+    "'seconds':3},{'operator':'exists'}],'affinity':{'node':{"
+    "'required':[{'match':[{'key':'k','operator':'in','values':['a','b']}],"
+    "'match_fields':[{'key':'metadata.name','operator':'in','values':['n']}]}],"
+    "'preferred':[{'weight':3,'match':[{'key':'k','operator':'exists'}]}]},"
+    "'pods':{'preferred':[{'weight':1,'labels':{},'topology_key':'t','namespaces':['n']}]},"
+    "'pods_apart':{'required':[{'match':[{'key':'k','operator':'exists'}],'topology_key':'t'}]}},"
+    "'priority_class':'high','queue':'q','scheduler':'volcano','gang':{'timeout_seconds':5},"
+    "'tensorboard':{},'mlflow':{'tracking_uri':'http://m:1','experiment':'e'},"
     "'env':{'A':'1','B':'2'},'dataset':{'claim':'d','sub_path':'s'},"
-    "'volumes':[{'claim':'v','mount_path':'/v'},{'create':{'size':'1Gi'},'mount_path':'/c'}],"
+    "'volumes':[{'claim':'v','mount_path':'/v'},{'create':{'size':'1Gi'},'mount_path':'/c'},"
+    "{'claim':'n','create':{'size':'1Gi'},'mount_path':'/n'},"
+    "{'scratch':{'size':'1Gi','memory':true},'mount_path':'/scratch'},"
+    "{'files':[{'path':'p','content':'x'}],'mount_path':'/conf'}],"
     "'checkpoints':{'resume':true}}";
 
 static const char refused_text[] =
     "{'name':'A','image':'B','script':'x','env':{'RANK':'1','OK':'1'},"
     "'files':[{'path':'..','content':'x'}],'resources':{'memory':'1GB','cpu':1},"
-    "'volumes':[{'claim':'c','mount_path':'/proc'},{'claim':'c'}],'output':'o','labels':{'/':'x'}}";
+    "'volumes':[{'claim':'c','mount_path':'/proc'},{'claim':'c'},"
+    "{'scratch':{},'files':[{'path':'p','content':'x'}],'mount_path':'/b'}],"
+    "'secrets':[{'name':'s','key':'OK'},{'name':'s','key':'OK','path':'/proc/x'}],"
+    "'affinity':{'node':{'required':[{'match':[{'key':'k','operator':'gt','values':['x']}]}]},"
+    "'pods':{'required':[{}]}},'tolerations':[{'effect':'x'}],'elastic':{'min':2,'max':1,"
+    "'rendezvous':{'backend':'etcd','id':'-'}},'mlflow':{'tracking_uri':'ftp://x'},"
+    "'output':'o','labels':{'/':'x'}}";
+
+static const char elastic_text[] =
+    "{'image':'a:1','script':'x','replicas':2,'elastic':{'min':1,'max':4,'max_restarts':2,"
+    "'rendezvous':{'backend':'etcd','host':'etcd.x','port':2379,'id':'r','conf':{'a':1,'b':'c'}}},"
+    "'worker':{'gpus':1}}";
 
 static void parse(void *context)
 {
@@ -61,6 +88,15 @@ static void every_allocation_of_an_allowed_body_may_fail(void **state)
     json_decref(body);
 }
 
+static void every_allocation_of_an_elastic_body_may_fail(void **state)
+{
+    json_t *body = json_of(elastic_text);
+
+    (void)state;
+    assert_true(ty_oom_sweep(parse, body) > 30);
+    json_decref(body);
+}
+
 static void every_allocation_of_a_refused_body_may_fail(void **state)
 {
     json_t *body = json_of(refused_text);
@@ -74,6 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_of_an_allowed_body_may_fail),
+        cmocka_unit_test(every_allocation_of_an_elastic_body_may_fail),
         cmocka_unit_test(every_allocation_of_a_refused_body_may_fail),
     };
 

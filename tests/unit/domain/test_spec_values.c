@@ -23,7 +23,7 @@ static void the_smallest_body_gets_every_default(void **state)
     assert_string_equal(spec->script_name, "train.py");
     assert_string_equal(spec->script, "x");
     assert_int_equal(spec->script_len, 1);
-    assert_int_equal(spec->command_count, 0);
+    assert_int_equal(spec->master.command_count, 0);
     assert_int_equal(spec->launcher, TY_LAUNCHER_PYTHON);
     assert_int_equal(spec->processes_per_replica, 1);
     assert_int_equal(spec->backend, TY_BACKEND_GLOO);
@@ -226,11 +226,11 @@ static void script_and_files_keep_every_byte(void **state)
     assert_string_equal(spec->script_name, "my_train.py");
     assert_string_equal(spec->script, "\xef\xbb\xbf#!/usr/bin/env python3\r\n\tprint(1)  \n\n---\n"
                                       "key: {a: b} # c\n\n\n");
-    assert_int_equal(spec->files_count, 2);
-    assert_string_equal(spec->files[0].name, "utils/helper.py");
-    assert_int_equal(spec->files[0].len, 0);
-    assert_int_equal(spec->files[1].len, 5);
-    assert_memory_equal(spec->files[1].bytes, "\x00\x01\x02\xc3\xff", 5);
+    assert_int_equal(spec->files.count, 2);
+    assert_string_equal(spec->files.items[0].name, "utils/helper.py");
+    assert_int_equal(spec->files.items[0].len, 0);
+    assert_int_equal(spec->files.items[1].len, 5);
+    assert_memory_equal(spec->files.items[1].bytes, "\x00\x01\x02\xc3\xff", 5);
     ty_job_spec_destroy(spec);
 }
 
@@ -247,9 +247,9 @@ static void files_get_legal_keys_of_their_own(void **state)
                                        ".env", "file.2"};
 
     (void)state;
-    assert_int_equal(spec->files_count, UNIT_COUNT(keys));
+    assert_int_equal(spec->files.count, UNIT_COUNT(keys));
     for (size_t i = 0; i < UNIT_COUNT(keys); i++)
-        assert_string_equal(spec->files[i].key, keys[i]);
+        assert_string_equal(spec->files.items[i].key, keys[i]);
     ty_job_spec_destroy(spec);
 }
 
