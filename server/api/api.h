@@ -140,7 +140,10 @@ ty_status api_load_body(struct ty_api *api, struct ty_reader *reader, int64_t te
                         const char *job_id, struct ty_job_body **body_out,
                         struct ty_error *err) TY_MUST_CHECK;
 
-/* Answer with the job as it stands now. */
+/* After a change: answer with the job as it was loaded (takes the reference), or as it stands now.
+ */
+void api_answer_job_body(struct ty_request *request, int status, const char *job_id,
+                         struct ty_job_body *body);
 void api_answer_job(struct ty_api *api, struct ty_request *request, int status, const char *job_id);
 
 /* --- open log streams (log_stream.c) --- */

@@ -1,7 +1,7 @@
 /* PATCH and DELETE of a job. */
 #include "api/api.h"
 
-enum { LABELS_MAX = 64, LABELS_TEXT_MAX = 32 * 1024 };
+enum { LABELS_MAX = 64 };
 
 /* --- PATCH: labels and description (RFC 7396) --- */
 
@@ -84,18 +84,20 @@ void jobs_update(void *context, struct ty_request *request)
 
 /* --- DELETE --- */
 
-/* The job that goes away once it has stopped; it may have gone already. */
+/* The job that goes away once it has stopped; it may have gone already, or do so at any moment: it
+ * is looked at once. */
 static void answer_pending(struct ty_api *api, struct ty_request *request, const char *job_id)
 {
     struct ty_job_body *body = NULL;
     struct ty_error err;
     ty_status status = api_load_body(api, api_reader(api, request), api_caller(request)->tenant,
                                      job_id, &body, &err);
-    ty_job_body_unref(body);
-    if (status == TY_NOT_FOUND)
+    if (status == TY_OK)
+        api_answer_job_body(request, 202, job_id, body);
+    else if (status == TY_NOT_FOUND)
         api_answer_empty(request, 204);
     else
-        api_answer_job(api, request, 202, job_id);
+        api_answer_error(request, &err);
 }
 
 static ty_status delete_job(struct ty_api *api, struct ty_request *request, bool *pending_out,

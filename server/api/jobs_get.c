@@ -13,12 +13,17 @@ static void release_body_bytes(void *bytes)
         (struct ty_job_body *)(void *)((char *)bytes - offsetof(struct ty_job_body, bytes)));
 }
 
-static void answer_body(struct ty_request *request, struct ty_job_body *body)
+static struct ty_response *respond(int status, struct ty_job_body *body)
 {
     struct ty_response *response =
-        ty_response_bytes(200, "application/json", body->bytes, body->len, release_body_bytes);
+        ty_response_bytes(status, "application/json", body->bytes, body->len, release_body_bytes);
     ty_response_etag(response, body->etag);
-    ty_request_answer(request, response);
+    return response;
+}
+
+static void answer_body(struct ty_request *request, struct ty_job_body *body)
+{
+    ty_request_answer(request, respond(200, body));
 }
 
 /* --- the database's answer --- */
@@ -64,16 +69,25 @@ static bool render_visited(void *context, const struct ty_job_record *record)
     return false;
 }
 
+/* NULL when the cache has none, or none that this tenant may be served. The hub takes a body only
+ * of an id it was asked for before the row was read. */
+static struct ty_job_body *cached_body(struct ty_api *api, int64_t tenant, const char *job_id)
+{
+    struct ty_job_body *body = ty_hub_get(api->options.hub, job_id);
+    if (body && body->tenant == tenant && !body->transient)
+        return body;
+    ty_job_body_unref(body);
+    return NULL;
+}
+
 ty_status api_load_body(struct ty_api *api, struct ty_reader *reader, int64_t tenant,
                         const char *job_id, struct ty_job_body **body_out, struct ty_error *err)
 {
-    /* The hub takes a body only of an id it was asked for before the row was read. */
-    struct ty_job_body *cached = ty_hub_get(api->options.hub, job_id);
-    if (cached && cached->tenant == tenant && !cached->transient) {
+    struct ty_job_body *cached = cached_body(api, tenant, job_id);
+    if (cached) {
         *body_out = cached;
         return TY_OK;
     }
-    ty_job_body_unref(cached);
     struct rendering rendering = {.api = api, .reader = reader, .err = err};
     ty_status status = ty_jobs_get(reader, tenant, job_id, render_visited, &rendering, err);
     if (status == TY_OK)
@@ -160,31 +174,32 @@ void jobs_get(void *context, struct ty_request *request)
         api_to_pool(api, request, get_or_wait);
         return;
     }
-    struct ty_job_body *body = ty_hub_get(api->options.hub, ty_request_variable(request, "job_id"));
-    if (body && body->tenant == api_caller(request)->tenant && !body->transient) {
+    struct ty_job_body *body =
+        cached_body(api, api_caller(request)->tenant, ty_request_variable(request, "job_id"));
+    if (body)
         answer_body(request, body);
-        return;
-    }
-    ty_job_body_unref(body);
-    api_to_pool(api, request, get_from_store);
+    else
+        api_to_pool(api, request, get_from_store);
 }
 
-/* After a change: the job as it stands, for the caller that made it. */
-void api_answer_job(struct ty_api *api, struct ty_request *request, int status, const char *job_id)
+void api_answer_job_body(struct ty_request *request, int status, const char *job_id,
+                         struct ty_job_body *body)
 {
-    struct ty_job_body *body = NULL;
-    struct ty_error err;
     char path[API_JOB_PATH];
-    if (load_body(api, request, &body, &err) != TY_OK) {
-        api_answer_error(request, &err);
-        return;
-    }
-    struct ty_response *response =
-        ty_response_bytes(status, "application/json", body->bytes, body->len, release_body_bytes);
-    ty_response_etag(response, body->etag);
+    struct ty_response *response = respond(status, body);
     if (status == 202) {
         api_job_path(job_id, path);
         ty_response_location(response, path);
     }
     ty_request_answer(request, response);
+}
+
+void api_answer_job(struct ty_api *api, struct ty_request *request, int status, const char *job_id)
+{
+    struct ty_job_body *body = NULL;
+    struct ty_error err;
+    if (load_body(api, request, &body, &err) == TY_OK)
+        api_answer_job_body(request, status, job_id, body);
+    else
+        api_answer_error(request, &err);
 }

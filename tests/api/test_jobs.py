@@ -139,6 +139,14 @@ def test_delete_removes_finished_jobs_only_unless_forced(gateway):
         time.sleep(0.05)
 
 
+def test_a_forced_delete_never_misses_the_job_it_removes(gateway):
+    """A parked job may be gone before its delete is answered, and that is no 404."""
+    parked = [{"image": "a/b", "command": ["true"], "suspended": True}] * 400
+    jobs = [row["job"] for row in gateway.post("/v1/jobs:batch", {"items": parked}).json()["items"]]
+    answers = {gateway.delete(f"/v1/jobs/{job['id']}?force=true").status_code for job in jobs}
+    assert answers <= {202, 204}
+
+
 def test_restart_and_clone_make_new_jobs(gateway):
     first = gateway.wait(gateway.submit(name="origin", script="print('x')", epochs=3)["id"])
     again = gateway.post(f"/v1/jobs/{first['id']}/restart")
