@@ -2,11 +2,11 @@
 
 #include "api/keys.h"
 
-enum { SPEC_TEXT_MAX = 8 * 1024 * 1024, RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 32 };
+enum { RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 32 };
 
-static char *dump(const json_t *value, size_t flags, struct ty_error *err)
+static char *dump(const json_t *value, struct ty_error *err)
 {
-    char *text = json_dumps(value, flags | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (!text)
         (void)ty_fail(err, TY_NO_MEMORY, "job");
     return text;
@@ -123,6 +123,17 @@ ty_status api_render(const struct ty_api *api, const struct ty_render_input *inp
     return api->options.renderer->render(input, manifest_out, faults, err);
 }
 
+ty_status api_draft_render(const struct api_draft *draft, struct ty_manifest *manifest_out,
+                           struct ty_faults *faults, struct ty_error *err)
+{
+    const struct ty_render_input input = {.spec = draft->spec,
+                                          .job_id = draft->id,
+                                          .object_name = draft->object_name,
+                                          .namespace = draft->session.principal.namespace,
+                                          .tenant = draft->session.principal.tenant_name};
+    return api_render(draft->api, &input, manifest_out, faults, err);
+}
+
 /* A spec whose files come near the size of a ConfigMap is rendered once to see whether it fits;
  * small ones always do. */
 static ty_status check_size(struct api_draft *draft, struct ty_faults *faults, struct ty_error *err)
@@ -134,12 +145,7 @@ static ty_status check_size(struct api_draft *draft, struct ty_faults *faults, s
     if (total < RENDER_CHECK_FROM)
         return TY_OK;
     struct ty_manifest manifest = {0};
-    struct ty_render_input input = {.spec = spec,
-                                    .job_id = draft->id,
-                                    .object_name = draft->object_name,
-                                    .namespace = draft->session.principal.namespace,
-                                    .tenant = draft->session.principal.tenant_name};
-    ty_status status = api_render(draft->api, &input, &manifest, faults, err);
+    ty_status status = api_draft_render(draft, &manifest, faults, err);
     ty_manifest_done(&manifest);
     return status;
 }
@@ -207,7 +213,7 @@ static ty_status prepare(struct api_draft *draft, const struct api_draft_input *
         return err->status;
     if (api_draft_rename(draft, err) != TY_OK || check_size(draft, faults, err) != TY_OK)
         return err->status;
-    draft->spec_text = dump(input->body, 0, err);
+    draft->spec_text = dump(input->body, err);
     draft->labels = labels_text(draft->spec, err);
     draft->warnings = warnings_text(draft->api, draft->spec, err);
     if (!draft->spec_text || !draft->labels || !draft->warnings)

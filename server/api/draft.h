@@ -58,6 +58,10 @@ ty_status api_render(const struct ty_api *api, const struct ty_render_input *inp
                      struct ty_manifest *manifest_out, struct ty_faults *faults,
                      struct ty_error *err) TY_MUST_CHECK;
 
+/* The same of a draft. */
+ty_status api_draft_render(const struct api_draft *draft, struct ty_manifest *manifest_out,
+                           struct ty_faults *faults, struct ty_error *err) TY_MUST_CHECK;
+
 /* Append `manifest` as a Kubernetes List. */
 void api_write_manifest(struct ty_json_writer *writer, const struct ty_manifest *manifest);
 

@@ -41,16 +41,6 @@ static void put_raw(struct ty_json_writer *writer, const char *key, const char *
     ty_json_raw(writer, json, strlen(json));
 }
 
-static void put_int_or_null(struct ty_json_writer *writer, const char *key, bool known,
-                            int64_t value)
-{
-    ty_json_key(writer, key);
-    if (known)
-        ty_json_int(writer, value);
-    else
-        ty_json_null(writer);
-}
-
 static void write_origin(struct ty_json_writer *writer, const struct ty_job_record *record)
 {
     ty_json_key(writer, "origin");
@@ -77,9 +67,9 @@ static void write_state(struct ty_json_writer *writer, const struct ty_job_recor
     ty_json_put_int(writer, "restarts", status->restarts);
     if (queue_position > 0)
         ty_json_put_int(writer, "queue_position", queue_position);
-    put_int_or_null(writer, "exit_code", status->exit.known, status->exit.code);
-    put_int_or_null(writer, "exit_signal", status->exit.known && status->exit.signal != 0,
-                    status->exit.signal);
+    ty_json_put_int_or_null(writer, "exit_code", status->exit.known, status->exit.code);
+    ty_json_put_int_or_null(writer, "exit_signal", status->exit.known && status->exit.signal != 0,
+                            status->exit.signal);
     ty_json_put_string(writer, "failed_replica", status->exit.known ? status->exit.replica : NULL);
 }
 
@@ -91,8 +81,8 @@ static void write_times(struct ty_json_writer *writer, const struct ty_job_recor
     ty_json_put_time(writer, "updated_at", record->updated_at);
     ty_json_put_time(writer, "started_at", status->started_at);
     ty_json_put_time(writer, "finished_at", status->finished_at);
-    put_int_or_null(writer, "duration_seconds", ended,
-                    (status->finished_at - status->started_at) / 1000000);
+    ty_json_put_int_or_null(writer, "duration_seconds", ended,
+                            (status->finished_at - status->started_at) / 1000000);
     ty_json_put_time(writer, "deadline_at", status->deadline_at);
 }
 

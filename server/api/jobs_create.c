@@ -159,18 +159,13 @@ static void answer_preview(struct ty_request *request, struct api_draft *draft,
     ty_buf_done(&body);
 }
 
-static void preview(struct ty_api *api, struct ty_request *request, struct api_draft *draft)
+static void preview(struct ty_request *request, struct api_draft *draft)
 {
     struct ty_manifest manifest = {0};
     struct ty_faults faults;
     struct ty_error err;
-    struct ty_render_input input = {.spec = draft->spec,
-                                    .job_id = draft->id,
-                                    .object_name = draft->object_name,
-                                    .namespace = draft->session.principal.namespace,
-                                    .tenant = draft->session.principal.tenant_name};
     ty_faults_init(&faults);
-    if (api_render(api, &input, &manifest, &faults, &err) == TY_OK)
+    if (api_draft_render(draft, &manifest, &faults, &err) == TY_OK)
         answer_preview(request, draft, &manifest);
     else
         api_answer_faults(request, &err, &faults);
@@ -196,6 +191,6 @@ void jobs_create(void *context, struct ty_request *request)
         api_draft_submit(draft);
         return;
     }
-    preview(api, request, draft);
+    preview(request, draft);
     api_draft_destroy(draft);
 }

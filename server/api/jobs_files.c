@@ -12,6 +12,7 @@ enum { URL_MAX = 16 * 1024 };
 struct folder {
     struct ty_job_record job;
     struct ty_spec_folder place;
+    struct ty_spec_folder output; /* what the artefact route opens */
     int fd;
 };
 
@@ -41,6 +42,7 @@ static ty_status open_folder(struct ty_api *api, struct ty_request *request, cho
         api_job_spec(api, request, folder->job.row, &spec, err) != TY_OK)
         return err->status;
     choose(spec, folder->job.object_name, &folder->place);
+    ty_job_spec_output(spec, folder->job.object_name, &folder->output);
     ty_job_spec_destroy(spec);
     return open_place(api, folder, err);
 }
@@ -141,20 +143,12 @@ void jobs_artifacts(void *context, struct ty_request *request)
 
 /* Where the artefact route reaches a checkpoint: only when both lie on one claim and the output
  * folder is above. */
-static bool checkpoint_prefix(struct ty_api *api, struct ty_request *request,
-                              const struct folder *folder, char *out, size_t size)
+static bool checkpoint_prefix(const struct folder *folder, char *out, size_t size)
 {
-    struct ty_job_spec *spec = NULL;
-    struct ty_spec_folder output;
-    struct ty_error err;
-    if (api_job_spec(api, request, folder->job.row, &spec, &err) != TY_OK)
-        return false;
-    ty_job_spec_output(spec, folder->job.object_name, &output);
-    ty_job_spec_destroy(spec);
-    size_t len = strlen(output.path);
+    size_t len = strlen(folder->output.path);
     const char *rest = folder->place.path + len;
-    if (!ty_str_equal(output.claim, folder->place.claim) ||
-        strncmp(output.path, folder->place.path, len) != 0 ||
+    if (!ty_str_equal(folder->output.claim, folder->place.claim) ||
+        strncmp(folder->output.path, folder->place.path, len) != 0 ||
         (len > 0 && *rest != '/' && *rest != '\0'))
         return false;
     rest += *rest == '/';
@@ -198,15 +192,6 @@ static void write_checkpoint(struct ty_json_writer *writer, const struct checkpo
     ty_json_end(writer);
 }
 
-static void write_latest(struct ty_json_writer *writer, const char *latest)
-{
-    ty_json_key(writer, "latest");
-    if (latest)
-        ty_json_string_len(writer, latest, strlen(latest));
-    else
-        ty_json_null(writer);
-}
-
 void jobs_checkpoints(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
@@ -224,13 +209,13 @@ void jobs_checkpoints(void *context, struct ty_request *request)
         return;
     }
     struct checkpoints all = {.folder = &page.folder, .list = &list};
-    all.reachable = checkpoint_prefix(api, request, &page.folder, all.prefix, sizeof all.prefix);
+    all.reachable = checkpoint_prefix(&page.folder, all.prefix, sizeof all.prefix);
     ty_auto_buf body = {0};
     struct ty_json_writer writer;
     ty_buf_init(&body, ANSWER_MAX);
     ty_json_writer_init(&writer, &body);
     ty_json_object(&writer);
-    write_latest(&writer, list.latest);
+    ty_json_put_string(&writer, "latest", list.latest);
     ty_json_key(&writer, "items");
     ty_json_array(&writer);
     for (size_t i = 0; i < list.files.count; i++)
@@ -239,31 +224,6 @@ void jobs_checkpoints(void *context, struct ty_request *request)
 }
 
 /* --- one file --- */
-
-/* attachment; filename="plain"; filename*=UTF-8''percent-encoded (RFC 6266 4.3, RFC 8187): control
- * bytes, quotes and what is not ASCII stand in the second form only. */
-static void add_disposition(struct ty_response *response, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    size_t len = strlen(name);
-    ty_auto_buf text = {0};
-    ty_buf_init(&text, URL_MAX);
-    ty_buf_adds(&text, "attachment; filename=\"");
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)name[i];
-        ty_buf_addc(&text,
-                    c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '%' ? '_' : name[i]);
-    }
-    ty_buf_adds(&text, "\"; filename*=UTF-8''");
-    ty_auto_free char *valid = malloc(3 * len + 1);
-    size_t used = 0;
-    if (!valid)
-        return;
-    ty_file_path_encode(valid, ty_utf8_repair(name, len, true, valid, &used), &text);
-    if (text.failed == TY_OK)
-        ty_response_header(response, "Content-Disposition", text.data);
-}
 
 static void add_validators(struct ty_response *response, const uint8_t digest[TY_SHA256],
                            const struct ty_file_stat *stat)
@@ -305,7 +265,8 @@ void jobs_artifact_get(void *context, struct ty_request *request)
     struct ty_response *response =
         ty_response_file("application/octet-stream", ty_steal_fd(&file), (uint64_t)stat.size);
     add_validators(response, digest, &stat);
-    add_disposition(response, path);
+    const char *slash = strrchr(path, '/');
+    ty_response_attachment(response, slash ? slash + 1 : path);
     ty_response_header(response, "Cache-Control", "private, no-cache");
     ty_request_answer(request, response);
 }

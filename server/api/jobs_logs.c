@@ -116,6 +116,5 @@ void jobs_logs(void *context, struct ty_request *request)
     add_offset(response, "Log-Offset", wanted.offset);
     if (!wanted.follow)
         add_offset(response, "Log-Next-Offset", wanted.end);
-    ty_response_header(response, "X-Accel-Buffering", "no");
     ty_request_answer(request, response);
 }

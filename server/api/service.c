@@ -58,15 +58,6 @@ void readyz(void *context, struct ty_request *request)
 
 /* --- executors --- */
 
-static void put_amount(struct ty_json_writer *writer, const char *key, int64_t amount)
-{
-    ty_json_key(writer, key);
-    if (amount < 0)
-        ty_json_null(writer);
-    else
-        ty_json_int(writer, amount);
-}
-
 void executors_list(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
@@ -95,10 +86,11 @@ void executors_list(void *context, struct ty_request *request)
     }
     ty_json_key(&writer, "capacity");
     ty_json_object(&writer);
-    put_amount(&writer, "replicas", capacity.replicas);
-    put_amount(&writer, "gpus", capacity.gpus);
-    put_amount(&writer, "cpu_millis", capacity.cpu_millis);
-    put_amount(&writer, "memory_bytes", capacity.memory_bytes);
+    ty_json_put_int_or_null(&writer, "replicas", capacity.replicas >= 0, capacity.replicas);
+    ty_json_put_int_or_null(&writer, "gpus", capacity.gpus >= 0, capacity.gpus);
+    ty_json_put_int_or_null(&writer, "cpu_millis", capacity.cpu_millis >= 0, capacity.cpu_millis);
+    ty_json_put_int_or_null(&writer, "memory_bytes", capacity.memory_bytes >= 0,
+                            capacity.memory_bytes);
     ty_json_end(&writer);
     ty_json_end(&writer);
     ty_json_end(&writer);

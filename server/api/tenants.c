@@ -13,23 +13,10 @@ static void tenant_etag(const struct ty_tenant_record *tenant, char out[API_ETAG
              TRAINYARD_VERSION);
 }
 
+/* A negative limit is none. */
 static void put_limit(struct ty_json_writer *writer, const char *key, int32_t limit)
 {
-    ty_json_key(writer, key);
-    if (limit < 0)
-        ty_json_null(writer);
-    else
-        ty_json_int(writer, limit);
-}
-
-/* Negative and zero defaults stand for "not set". */
-static void put_default(struct ty_json_writer *writer, const char *key, bool set, int64_t value)
-{
-    ty_json_key(writer, key);
-    if (set)
-        ty_json_int(writer, value);
-    else
-        ty_json_null(writer);
+    ty_json_put_int_or_null(writer, key, limit >= 0, limit);
 }
 
 void write_tenant(struct ty_json_writer *writer, const struct ty_tenant_record *tenant,
@@ -50,10 +37,10 @@ void write_tenant(struct ty_json_writer *writer, const struct ty_tenant_record *
     put_limit(writer, "max_replicas", tenant->quota.max_replicas);
     put_limit(writer, "max_gpus", tenant->quota.max_gpus);
     ty_json_end(writer);
-    put_default(writer, "default_keep_seconds", tenant->default_keep_seconds >= 0,
-                tenant->default_keep_seconds);
-    put_default(writer, "default_timeout_seconds", tenant->default_timeout_seconds > 0,
-                tenant->default_timeout_seconds);
+    ty_json_put_int_or_null(writer, "default_keep_seconds", tenant->default_keep_seconds >= 0,
+                            tenant->default_keep_seconds);
+    ty_json_put_int_or_null(writer, "default_timeout_seconds", tenant->default_timeout_seconds > 0,
+                            tenant->default_timeout_seconds);
     ty_json_key(writer, "usage");
     ty_json_object(writer);
     ty_json_put_int(writer, "jobs", counts->jobs);

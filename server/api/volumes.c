@@ -55,13 +55,10 @@ static void write_use(struct ty_api *api, struct ty_reader *reader, struct ty_js
     struct users users = {.writer = writer};
     struct ty_error err;
     int64_t used = 0;
-    ty_json_key(writer, "used_bytes");
-    if (executor->ops->measure_claim(executor, volume->namespace, volume->name, &used, &err) ==
-        TY_OK)
-        ty_json_int(writer, used);
-    else
-        ty_json_null(writer);
     ty_status status =
+        executor->ops->measure_claim(executor, volume->namespace, volume->name, &used, &err);
+    ty_json_put_int_or_null(writer, "used_bytes", status == TY_OK, used);
+    status =
         ty_volumes_users(reader, volume->tenant, volume->name, USERS_MAX, write_user, &users, &err);
     if (users.count > 0)
         ty_json_end(writer);

@@ -289,6 +289,16 @@ void ty_json_put_int(struct ty_json_writer *writer, const char *key, int64_t val
     ty_json_int(writer, value);
 }
 
+void ty_json_put_int_or_null(struct ty_json_writer *writer, const char *key, bool known,
+                             int64_t value)
+{
+    ty_json_key(writer, key);
+    if (known)
+        ty_json_int(writer, value);
+    else
+        ty_json_null(writer);
+}
+
 void ty_json_put_bool(struct ty_json_writer *writer, const char *key, bool value)
 {
     ty_json_key(writer, key);

@@ -6,7 +6,6 @@
 #include "trainyard/base/clock.h"
 #include "trainyard/base/str.h"
 
-#include <ctype.h>
 #include <string.h>
 
 struct reading {

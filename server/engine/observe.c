@@ -277,20 +277,11 @@ static void write_replica(struct ty_json_writer *json, const struct ty_replica *
     ty_json_put_string(json, "state", phases[replica->phase]);
     ty_json_put_string(json, "reason", replica->reason[0] ? replica->reason : NULL);
     ty_json_put_int(json, "restarts", replica->restarts);
-    ty_json_key(json, "exit_code");
-    if (replica->has_exit)
-        ty_json_int(json, replica->exit_code);
-    else
-        ty_json_null(json);
-    ty_json_key(json, "exit_signal");
-    if (replica->has_exit && replica->exit_signal != 0)
-        ty_json_int(json, replica->exit_signal);
-    else
-        ty_json_null(json);
-    ty_json_key(json, "started_at");
-    ty_json_time(json, replica->started_at);
-    ty_json_key(json, "finished_at");
-    ty_json_time(json, replica->finished_at);
+    ty_json_put_int_or_null(json, "exit_code", replica->has_exit, replica->exit_code);
+    ty_json_put_int_or_null(json, "exit_signal", replica->has_exit && replica->exit_signal != 0,
+                            replica->exit_signal);
+    ty_json_put_time(json, "started_at", replica->started_at);
+    ty_json_put_time(json, "finished_at", replica->finished_at);
     ty_json_end(json);
 }
 

@@ -79,13 +79,15 @@ static void write_document(struct draft *draft)
 static void judge_conditions(struct draft *draft)
 {
     struct ty_request *request = draft->request;
-    const char *if_none_match = ty_request_header(request, "If-None-Match");
-    const char *if_match = ty_request_header(request, "If-Match");
     const char *etag = draft->response->etag;
+    const char *if_none_match;
+    const char *if_match;
     bool matches;
 
     if (request->method != TY_METHOD_GET || draft->response->status != 200 || !etag[0])
         return;
+    if_none_match = ty_request_header(request, "If-None-Match");
+    if_match = ty_request_header(request, "If-Match");
     if (if_match && (ty_etag_list_matches(if_match, etag, true, &matches) || !matches))
         replace(draft, ty_response_problem("precondition_failed", NULL, NULL));
     else if (if_none_match && !ty_etag_list_matches(if_none_match, etag, false, &matches) &&
@@ -93,8 +95,8 @@ static void judge_conditions(struct draft *draft)
         draft->status = 304;
 }
 
-/* Whether If-Range, when there is one, names this very version. A date never does: we send no
- * Last-Modified. */
+/* Whether If-Range, when there is one, names this very version. A date never does: with
+ * whole seconds Last-Modified is no strong validator (RFC 9110 8.8.2.2). */
 static bool range_holds(struct ty_request *request, const char *etag)
 {
     const char *if_range = ty_request_known(request, TY_FIELD_IF_RANGE);

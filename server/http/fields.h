@@ -26,7 +26,24 @@ static inline bool ty_is_tchar(unsigned char c)
     return ty_byte_classes[c] & TY_BYTE_TOKEN;
 }
 
-/* Whether all `len` bytes are visible ASCII, blanks or tabs: what may stand in a field value we
+/* What may stand in a field value or a chunk's extension that we read (RFC 9110 5.5): no control
+ * byte but the tab. */
+static inline bool ty_is_value_byte(unsigned char c)
+{
+    return (c >= ' ' && c != 0x7f) || c == '\t';
+}
+
+/* -1: no hexadecimal digit. */
+static inline int ty_hex_digit(unsigned char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+        return (c | 0x20) - 'a' + 10;
+    return -1;
+}
+
+/* Whether all bytes are visible ASCII, blanks or tabs: what may stand in a field value we
  * send. */
 bool ty_field_value_sendable(const char *value);
 

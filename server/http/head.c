@@ -189,11 +189,6 @@ static bool add_field(struct ty_head *head, const char *name, const char *value)
     return true;
 }
 
-static bool is_value_byte(unsigned char c)
-{
-    return (c >= ' ' && c != 0x7f) || c == '\t';
-}
-
 /* Whether none of eight bytes is a control byte (then all are value bytes; a tab is looked at one
  * by one). */
 static bool eight_value_bytes(const char *at)
@@ -214,7 +209,7 @@ static char *skip_value(char *at, const char *end)
     for (; at < end; at++) {
         while (end - at >= 8 && eight_value_bytes(at))
             at += 8;
-        if (at == end || !is_value_byte((unsigned char)*at))
+        if (at == end || !ty_is_value_byte((unsigned char)*at))
             break;
     }
     return at;

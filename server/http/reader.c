@@ -270,24 +270,10 @@ static void read_body(struct ty_reader *reader, struct pass *pass)
         end_message(reader);
 }
 
-static int hex_value(unsigned char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-        return (c | 0x20) - 'a' + 10;
-    return -1;
-}
-
-static bool is_text(unsigned char c)
-{
-    return (c >= ' ' && c != 0x7f) || c == '\t';
-}
-
 /* One byte of the line before a chunk. */
 static void read_size(struct ty_reader *reader, struct pass *pass, unsigned char c)
 {
-    int digit = hex_value(c);
+    int digit = ty_hex_digit(c);
 
     if (reader->chunk == TY_CHUNK_SIZE && digit >= 0) {
         if (++reader->size_digits > CHUNK_DIGITS_MAX) {
@@ -302,7 +288,7 @@ static void read_size(struct ty_reader *reader, struct pass *pass, unsigned char
         reader->chunk = TY_CHUNK_SIZE_LF;
     } else if (reader->chunk == TY_CHUNK_SIZE && c != ';') {
         stop(reader, "bad_chunk", "a chunk size is not a hexadecimal number");
-    } else if (!is_text(c) || ++reader->line_bytes > CHUNK_LINE_MAX) {
+    } else if (!ty_is_value_byte(c) || ++reader->line_bytes > CHUNK_LINE_MAX) {
         stop(reader, "bad_chunk", "a chunk extension is too long or holds a control byte");
     } else {
         reader->chunk = TY_CHUNK_EXTENSION;
@@ -349,7 +335,7 @@ static void read_trailer(struct ty_reader *reader, struct pass *pass, unsigned c
         reader->chunk = c == ':' ? TY_CHUNK_VALUE : TY_CHUNK_NAME;
         break;
     case TY_CHUNK_VALUE:
-        good = good && (c == '\r' || is_text(c));
+        good = good && (c == '\r' || ty_is_value_byte(c));
         reader->chunk = c == '\r' ? TY_CHUNK_VALUE_LF : TY_CHUNK_VALUE;
         break;
     default: /* after a CR */

@@ -310,11 +310,6 @@ const char *ty_request_tracestate(struct ty_request *request)
     return received_trace(request) ? ty_request_header(request, "tracestate") : NULL;
 }
 
-int64_t ty_request_received_us(const struct ty_request *request)
-{
-    return request->received_us;
-}
-
 const struct ty_route *ty_request_route(const struct ty_request *request)
 {
     return request->match.route;

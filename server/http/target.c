@@ -3,23 +3,14 @@
  * differently is refused. */
 #include "target.h"
 
+#include "fields.h"
+
 #include "trainyard/base/str.h"
 
 /* Where decoded text is written, one NUL-ended piece after the other. */
 struct writer {
     char *at;
 };
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 /* Decode [from, end) behind the writer. Returns the piece, or NULL with the reason. `form`: '+' is
  * a blank. */
@@ -31,8 +22,8 @@ static const char *decode(struct writer *writer, const char *from, const char *e
 
     for (const char *in = from; in < end; in++) {
         if (*in == '%') {
-            int high = end - in > 2 ? hex_digit(in[1]) : -1;
-            int low = end - in > 2 ? hex_digit(in[2]) : -1;
+            int high = end - in > 2 ? ty_hex_digit((unsigned char)in[1]) : -1;
+            int low = end - in > 2 ? ty_hex_digit((unsigned char)in[2]) : -1;
 
             if (high < 0 || low < 0) {
                 *reason = "an escape is not % and two hexadecimal digits";

@@ -58,6 +58,8 @@ void ty_json_value(struct ty_json_writer *writer, const json_t *value);
 /* Shorthands: key and value. */
 void ty_json_put_string(struct ty_json_writer *writer, const char *key, const char *text);
 void ty_json_put_int(struct ty_json_writer *writer, const char *key, int64_t value);
+void ty_json_put_int_or_null(struct ty_json_writer *writer, const char *key, bool known,
+                             int64_t value);
 void ty_json_put_bool(struct ty_json_writer *writer, const char *key, bool value);
 void ty_json_put_time(struct ty_json_writer *writer, const char *key, int64_t wall_us);
 

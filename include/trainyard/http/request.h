@@ -94,9 +94,6 @@ ty_request_remote(const struct ty_request *request); /* the peer's address as te
 const char *ty_request_traceparent(struct ty_request *request);
 const char *ty_request_tracestate(struct ty_request *request);
 
-int64_t ty_request_received_us(
-    const struct ty_request *request); /* wall clock, when the head was complete */
-
 const struct ty_route *ty_request_route(const struct ty_request *request);
 
 /* Index of the pool worker that runs this handler (TY_RUN_POOL), for its own database reader; 0 on
