@@ -107,8 +107,10 @@ static ty_status fill(struct ty_api *api, struct ty_error *err)
     size_t count;
     (void)ty_api_routes(&count);
     api->figures = figures_create(count);
+    api->pages = pages_create();
     api->streams = log_streams_create();
-    if (!api->figures || !api->streams || ty_access_table_create(&api->access) != TY_OK)
+    if (!api->figures || !api->pages || !api->streams ||
+        ty_access_table_create(&api->access) != TY_OK)
         return ty_fail(err, TY_NO_MEMORY, "api");
     if (bind_operations(api, err) != TY_OK || open_readers(api, err) != TY_OK)
         return err->status;
@@ -146,6 +148,7 @@ void ty_api_destroy(struct ty_api *api)
     ty_access_table_destroy(api->access);
     log_streams_destroy(api->streams);
     figures_destroy(api->figures);
+    pages_destroy(api->pages);
     json_decref(api->executor_warnings);
     pthread_mutex_destroy(&api->asking);
     free(api);

@@ -17,6 +17,7 @@ enum { ANSWER_MAX = 32 * 1024 * 1024, LIST_DEFAULT = 50, LIST_MAX = 500 };
 
 struct log_streams;
 struct figures;
+struct pages;
 struct api_draft;
 
 struct ty_api {
@@ -28,6 +29,7 @@ struct ty_api {
     const struct ty_operation **operations; /* by index into the route table */
     struct log_streams *streams;
     struct figures *figures;
+    struct pages *pages;
     pthread_t timer;
     bool timer_running;
     _Atomic bool stopping;
@@ -170,5 +172,9 @@ void api_observe(void *context, const struct ty_http_observation *seen);
 
 struct figures *figures_create(size_t route_count);
 void figures_destroy(struct figures *figures);
+
+/* --- the contract's pages as they are sent (docs.c) --- */
+struct pages *pages_create(void);
+void pages_destroy(struct pages *pages); /* takes NULL */
 
 #endif
