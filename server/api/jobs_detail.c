@@ -22,11 +22,14 @@ static ty_status render_job(struct ty_api *api, struct ty_request *request,
                                     .job_id = record.id,
                                     .object_name = record.object_name,
                                     .namespace = record.namespace,
-                                    .tenant = record.tenant_name};
+                                    .tenant = record.tenant_name,
+                                    .attempt = record.status.attempt};
     ty_status status = api_render(api, &input, manifest_out, &faults, err);
+    /* Only an elastic job's objects ever change: with each attempt, and with its workers. */
+    (void)snprintf(etag, API_ETAG, "\"m-%s-%s-%d-%d\"", TRAINYARD_VERSION,
+                   record.id + strlen(record.id) - 8, spec->elastic.on ? record.status.attempt : 0,
+                   record.replicas);
     ty_job_spec_destroy(spec);
-    (void)snprintf(etag, API_ETAG, "\"m-%s-%s\"", TRAINYARD_VERSION,
-                   record.id + strlen(record.id) - 8);
     return status;
 }
 

@@ -131,7 +131,8 @@ ty_status launch_job(struct ty_engine *engine, struct live_job *job, struct ty_e
                                     .object_name = job->facts.object_name,
                                     .namespace = job->facts.namespace,
                                     .tenant = job->facts.tenant_name,
-                                    .resume_from = resume.len > 0 ? resume.data : NULL};
+                                    .resume_from = resume.len > 0 ? resume.data : NULL,
+                                    .attempt = job->facts.status.attempt};
     auto_manifest manifest = {0};
     ty_failpoint("launch.before_render");
     status = render_job(engine, &input, &manifest, err);

@@ -14,7 +14,9 @@ static const char *const access_modes[] = {
 static void render_claim(struct ty_tree *tree, const struct ty_render_input *input,
                          const struct ty_spec_volume *volume, const char *name, json_t *objects)
 {
-    json_t *object = ty_render_object(tree, input, "v1", "PersistentVolumeClaim", name);
+    static const char kind[] = "PersistentVolumeClaim";
+    json_t *object = volume->claim ? ty_render_kept_object(tree, input, "v1", kind, name)
+                                   : ty_render_object(tree, input, "v1", kind, name);
     json_t *spec = ty_tree_put_object(tree, object, "spec");
     json_t *modes = ty_tree_put_array(tree, spec, "accessModes");
     json_t *resources = ty_tree_put_object(tree, spec, "resources");

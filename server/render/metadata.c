@@ -5,16 +5,25 @@
 #include "trainyard/base/digest.h"
 #include "trainyard/base/str.h"
 
-void ty_render_labels(struct ty_tree *tree, const struct ty_render_input *input, json_t *labels)
+/* What outlives its job carries no mark of it, so that nobody who clears away by those takes it. */
+static void put_labels(struct ty_tree *tree, const struct ty_render_input *input, bool of_job,
+                       json_t *labels)
 {
     ty_tree_put_text(tree, labels, "app.kubernetes.io/managed-by", "trainyard");
-    ty_tree_put_text(tree, labels, "trainyard.dev/job-id", input->job_id);
-    ty_tree_put_text(tree, labels, "trainyard.dev/job-name", input->spec->name);
+    if (of_job) {
+        ty_tree_put_text(tree, labels, "trainyard.dev/job-id", input->job_id);
+        ty_tree_put_text(tree, labels, "trainyard.dev/job-name", input->spec->name);
+    }
     ty_tree_put_text(tree, labels, "trainyard.dev/tenant", input->tenant);
 }
 
-json_t *ty_render_object(struct ty_tree *tree, const struct ty_render_input *input,
-                         const char *api_version, const char *kind, const char *name)
+void ty_render_labels(struct ty_tree *tree, const struct ty_render_input *input, json_t *labels)
+{
+    put_labels(tree, input, true, labels);
+}
+
+static json_t *make_object(struct ty_tree *tree, const struct ty_render_input *input,
+                           const char *api_version, const char *kind, const char *name, bool of_job)
 {
     json_t *object = ty_tree_object(tree);
 
@@ -24,9 +33,21 @@ json_t *ty_render_object(struct ty_tree *tree, const struct ty_render_input *inp
 
     ty_tree_put_text(tree, metadata, "name", name);
     ty_tree_put_text(tree, metadata, "namespace", input->namespace);
-    ty_render_labels(tree, input, ty_tree_put_object(tree, metadata, "labels"));
+    put_labels(tree, input, of_job, ty_tree_put_object(tree, metadata, "labels"));
     ty_tree_put_object(tree, metadata, "annotations");
     return object;
+}
+
+json_t *ty_render_object(struct ty_tree *tree, const struct ty_render_input *input,
+                         const char *api_version, const char *kind, const char *name)
+{
+    return make_object(tree, input, api_version, kind, name, true);
+}
+
+json_t *ty_render_kept_object(struct ty_tree *tree, const struct ty_render_input *input,
+                              const char *api_version, const char *kind, const char *name)
+{
+    return make_object(tree, input, api_version, kind, name, false);
 }
 
 bool ty_render_has_object(const json_t *objects, const char *kind, const char *name)

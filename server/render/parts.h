@@ -17,6 +17,9 @@ bool ty_render_has_env(const struct ty_job_spec *spec);
 /* metadata.c: a new object with apiVersion, kind and metadata (name, namespace, our labels). */
 json_t *ty_render_object(struct ty_tree *tree, const struct ty_render_input *input,
                          const char *api_version, const char *kind, const char *name);
+/* The same for what stays when the job is removed. */
+json_t *ty_render_kept_object(struct ty_tree *tree, const struct ty_render_input *input,
+                              const char *api_version, const char *kind, const char *name);
 void ty_render_labels(struct ty_tree *tree, const struct ty_render_input *input, json_t *labels);
 /* The annotation trainyard.dev/spec-hash: SHA-256 of the object's canonical JSON without it. */
 void ty_render_hash(struct ty_tree *tree, json_t *object);
@@ -29,6 +32,13 @@ void ty_render_claims(struct ty_tree *tree, const struct ty_render_input *input,
 void ty_render_config_maps(struct ty_tree *tree, const struct ty_render_input *input,
                            json_t *objects, struct ty_faults *faults);
 
+/* placement.c: node selector, affinity, tolerations, classes of the pod. */
+void ty_render_placement(struct ty_tree *tree, const struct ty_job_spec *spec,
+                         const struct ty_spec_role *role, json_t *pod);
+/* secrets.c: variables; volumes and mounts. */
+void ty_render_secret_env(struct ty_tree *tree, const struct ty_spec_role *role, json_t *env);
+void ty_render_secret_files(struct ty_tree *tree, const struct ty_spec_role *role, json_t *volumes,
+                            json_t *mounts);
 /* pod.c: the pod template of a role. */
 json_t *ty_render_pod(struct ty_tree *tree, const struct ty_render_input *input,
                       const struct ty_spec_role *role);

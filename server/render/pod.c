@@ -75,6 +75,7 @@ static void render_pod_spec(struct ty_tree *tree, const struct ty_render_input *
     ty_tree_put_text(tree, seccomp, "type", "RuntimeDefault");
     ty_tree_put_bool(tree, pod, "automountServiceAccountToken", false);
     ty_tree_put_bool(tree, pod, "enableServiceLinks", false);
+    ty_render_placement(tree, input->spec, role, pod);
     ty_tree_put_text(tree, container, "name",
                      "pytorch"); /* the operator's webhook wants this name */
     ty_tree_put_text(tree, container, "image", role->image);

@@ -68,6 +68,24 @@ static void put_variable(struct ty_tree *tree, json_t *env, const char *name, co
     ty_tree_put(tree, variable, "value", ty_render_literal(value));
 }
 
+/* Where the script reports how the training goes. */
+static void render_tracking(struct ty_tree *tree, const struct ty_job_spec *spec,
+                            const struct ty_spec_folder *output, json_t *env)
+{
+    char path[sizeof(output->mount) + TY_MOUNT_PATH];
+
+    if (spec->tensorboard_path) {
+        snprintf(path, sizeof(path), "%s/%s", output->mount, spec->tensorboard_path);
+        put_variable(tree, env, "TRAINYARD_TENSORBOARD_DIR", path);
+    }
+    if (spec->mlflow.tracking_uri)
+        put_variable(tree, env, "MLFLOW_TRACKING_URI", spec->mlflow.tracking_uri);
+    if (spec->mlflow.experiment)
+        put_variable(tree, env, "MLFLOW_EXPERIMENT_NAME", spec->mlflow.experiment);
+    if (spec->mlflow.on)
+        put_variable(tree, env, "MLFLOW_RUN_NAME", spec->mlflow.run_name);
+}
+
 static void render_env(struct ty_tree *tree, const struct ty_render_input *input,
                        const struct ty_spec_role *role, json_t *env)
 {
@@ -76,11 +94,13 @@ static void render_env(struct ty_tree *tree, const struct ty_render_input *input
 
     for (size_t i = 0; i < role->env.count; i++)
         put_variable(tree, env, role->env.items[i].name, role->env.items[i].value);
+    ty_render_secret_env(tree, role, env);
     put_variable(tree, env, "TRAINYARD_JOB_ID", input->job_id);
     put_variable(tree, env, "TRAINYARD_JOB_NAME", spec->name);
     put_variable(tree, env, "TRAINYARD_BACKEND", backends[spec->backend]);
     ty_job_spec_output(spec, input->object_name, &folder);
     put_variable(tree, env, "TRAINYARD_OUTPUT_DIR", folder.mount);
+    render_tracking(tree, spec, &folder, env);
     ty_job_spec_checkpoints(spec, input->object_name, &folder);
     put_variable(tree, env, "TRAINYARD_CHECKPOINT_DIR", folder.mount);
     if (spec->checkpoint_resume && input->resume_from)

@@ -1,6 +1,7 @@
 /* A job as a PyTorchJob of kubeflow.org/v1, by the rules that keep its users away from what goes
- * wrong with one: Master(1) and Worker(N-1), which is left out when it would be 0; an explicit
- * nprocPerNode; a finite backoffLimit; no ttl, since the gateway keeps its own timers. */
+ * wrong with one: Master(1) and Worker(N-1), which is left out when it would be 0, or Workers alone
+ * when the job is elastic, whose rendezvous is on the first of them and never counts a Master; an
+ * explicit nprocPerNode; a finite backoffLimit; no ttl, since the gateway keeps its own timers. */
 #include "parts.h"
 
 #include "trainyard/base/scope.h"
@@ -9,6 +10,10 @@
 
 static const char *const clean_pods[] = {
     [TY_CLEAN_RUNNING] = "Running", [TY_CLEAN_NONE] = "None", [TY_CLEAN_ALL] = "All"};
+
+static const char *const rendezvous_backends[] = {[TY_RENDEZVOUS_C10D] = "c10d",
+                                                  [TY_RENDEZVOUS_ETCD] = "etcd",
+                                                  [TY_RENDEZVOUS_ETCD_V2] = "etcd-v2"};
 
 struct policy {
     const char *master;
@@ -31,6 +36,17 @@ static void render_role(struct ty_tree *tree, const struct ty_render_input *inpu
     ty_tree_put(tree, replica_spec, "template", ty_render_pod(tree, input, role));
 }
 
+static void render_gang(struct ty_tree *tree, const struct ty_job_spec *spec, json_t *policy)
+{
+    ty_tree_put_int(tree, policy, "minAvailable", spec->gang.min_available);
+    if (spec->gang.timeout_seconds > 0)
+        ty_tree_put_int(tree, policy, "scheduleTimeoutSeconds", spec->gang.timeout_seconds);
+    if (spec->queue)
+        ty_tree_put_text(tree, policy, "queue", spec->queue);
+    if (spec->priority_class)
+        ty_tree_put_text(tree, policy, "priorityClass", spec->priority_class);
+}
+
 /* The operator fails a job at its backoffLimit-th restart in place, so r retries need r + 1. With
  * Never it must be absent: 0 would take the path that deletes all pods. */
 static void render_run_policy(struct ty_tree *tree, const struct ty_job_spec *spec,
@@ -41,6 +57,47 @@ static void render_run_policy(struct ty_tree *tree, const struct ty_job_spec *sp
         ty_tree_put_int(tree, run_policy, "backoffLimit", (int64_t)spec->max_retries + 1);
     if (spec->timeout_seconds > 0)
         ty_tree_put_int(tree, run_policy, "activeDeadlineSeconds", spec->timeout_seconds);
+    if (spec->gang.on)
+        render_gang(tree, spec, ty_tree_put_object(tree, run_policy, "schedulingPolicy"));
+}
+
+/* No empty rdzvConf, which would crash the operator, and no standalone, which crashes torchrun
+ * (contract 1.4). The id tells the rendezvous of one attempt from those of others, since a store
+ * outside the job would find that of an earlier attempt closed. */
+static void render_elastic(struct ty_tree *tree, const struct ty_render_input *input,
+                           json_t *policy)
+{
+    const struct ty_elastic *elastic = &input->spec->elastic;
+    char id[TY_OBJECT_NAME + 16];
+
+    snprintf(id, sizeof(id), "%s-%d", input->object_name, input->attempt > 1 ? input->attempt : 1);
+    ty_tree_put_int(tree, policy, "minReplicas", elastic->min);
+    ty_tree_put_int(tree, policy, "maxReplicas", elastic->max);
+    ty_tree_put_text(tree, policy, "rdzvBackend", rendezvous_backends[elastic->backend]);
+    ty_tree_put_text(tree, policy, "rdzvId", elastic->id ? elastic->id : id);
+    if (elastic->host)
+        ty_tree_put_text(tree, policy, "rdzvHost", elastic->host);
+    if (elastic->port > 0)
+        ty_tree_put_int(tree, policy, "rdzvPort", elastic->port);
+    if (elastic->max_restarts >= 0)
+        ty_tree_put_int(tree, policy, "maxRestarts", elastic->max_restarts);
+    json_t *conf = elastic->conf.count > 0 ? ty_tree_put_array(tree, policy, "rdzvConf") : NULL;
+
+    for (size_t i = 0; i < elastic->conf.count; i++) {
+        json_t *option = ty_tree_append_object(tree, conf);
+
+        ty_tree_put_text(tree, option, "key", elastic->conf.items[i].name);
+        ty_tree_put(tree, option, "value", ty_render_literal(elastic->conf.items[i].value));
+    }
+}
+
+/* Kueue finds its jobs by this label; nobody but the gateway sets it. */
+static void put_queue(struct ty_tree *tree, const struct ty_job_spec *spec, json_t *object)
+{
+    json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
+
+    if (spec->queue)
+        ty_tree_put_text(tree, labels, "kueue.x-k8s.io/queue-name", spec->queue);
 }
 
 static void put_user_labels(struct ty_tree *tree, const struct ty_job_spec *spec, json_t *object)
@@ -64,13 +121,17 @@ static void render_job(struct ty_tree *tree, const struct ty_render_input *input
     char processes[16];
 
     put_user_labels(tree, spec, object);
+    put_queue(tree, spec, object);
     snprintf(processes, sizeof(processes), "%d", spec->processes_per_replica);
     ty_tree_put_text(tree, body, "nprocPerNode", processes);
     render_run_policy(tree, spec, ty_tree_put_object(tree, body, "runPolicy"));
+    if (spec->elastic.on)
+        render_elastic(tree, input, ty_tree_put_object(tree, body, "elasticPolicy"));
     json_t *roles = ty_tree_put_object(tree, body, "pytorchReplicaSpecs");
 
-    render_role(tree, input, &spec->master, policy->master,
-                ty_tree_put_object(tree, roles, "Master"));
+    if (spec->master.replicas > 0)
+        render_role(tree, input, &spec->master, policy->master,
+                    ty_tree_put_object(tree, roles, "Master"));
     if (spec->worker.replicas > 0)
         render_role(tree, input, &spec->worker, policy->worker,
                     ty_tree_put_object(tree, roles, "Worker"));

@@ -1,12 +1,13 @@
 /* A pod's volumes and where its container mounts them: one volume a claim however often it is
- * mounted, the script's ConfigMap, and /dev/shm, whose 64 MiB default breaks PyTorch's loaders. */
+ * mounted, scratch space, ConfigMaps of files, keys of Secrets, the script's ConfigMap, and
+ * /dev/shm, whose 64 MiB default breaks PyTorch's loaders. */
 #include "parts.h"
 
 #include "trainyard/base/str.h"
 
 #include <stdio.h>
 
-enum { SCRIPT_MODE = 0555, VOLUME_NAME = 24 };
+enum { SCRIPT_MODE = 0555, FILE_MODE = 0444, VOLUME_NAME = 32 };
 
 /* The volume of a claim among those rendered so far, or NULL. Its name may be dotted or too long
  * for a volume, so volumes are numbered. */
@@ -61,19 +62,6 @@ static json_t *claim_volume(struct ty_tree *tree, const struct ty_render_input *
     return volume;
 }
 
-static void mount_claim(struct ty_tree *tree, const struct ty_spec_volume *from,
-                        const json_t *volume, json_t *mounts)
-{
-    json_t *mount = ty_tree_append_object(tree, mounts);
-
-    ty_tree_put_text(tree, mount, "name", json_string_value(json_object_get(volume, "name")));
-    ty_tree_put_text(tree, mount, "mountPath", from->mount_path);
-    if (from->sub_path)
-        ty_tree_put_text(tree, mount, "subPath", from->sub_path);
-    if (from->read_only)
-        ty_tree_put_bool(tree, mount, "readOnly", true);
-}
-
 static void put_item(struct ty_tree *tree, json_t *items, const char *key, const char *path)
 {
     json_t *item = ty_tree_append_object(tree, items);
@@ -86,6 +74,57 @@ static void put_items(struct ty_tree *tree, json_t *items, const struct ty_spec_
 {
     for (size_t i = 0; i < files->count; i++)
         put_item(tree, items, files->items[i].key, files->items[i].name);
+}
+
+/* A volume that is mounted once, so it is made with its mount. */
+static json_t *new_volume(struct ty_tree *tree, const char *kind, json_t *volumes)
+{
+    json_t *volume = ty_tree_append_object(tree, volumes);
+    char name[VOLUME_NAME];
+
+    snprintf(name, sizeof(name), "%s-%zu", kind, json_array_size(volumes) - 1);
+    ty_tree_put_text(tree, volume, "name", name);
+    return volume;
+}
+
+static json_t *scratch_volume(struct ty_tree *tree, const struct ty_spec_volume *from,
+                              json_t *volumes)
+{
+    json_t *volume = new_volume(tree, "scratch", volumes);
+    json_t *source = ty_tree_put_object(tree, volume, "emptyDir");
+
+    if (from->memory)
+        ty_tree_put_text(tree, source, "medium", "Memory");
+    if (from->size)
+        ty_tree_put_text(tree, source, "sizeLimit", from->size);
+    return volume;
+}
+
+static json_t *files_volume(struct ty_tree *tree, const struct ty_render_input *input,
+                            const struct ty_spec_volume *from, json_t *volumes)
+{
+    json_t *volume = new_volume(tree, "files", volumes);
+    json_t *source = ty_tree_put_object(tree, volume, "configMap");
+    char name[TY_CLAIM_NAME];
+
+    ty_spec_volume_claim(from, input->object_name, name);
+    ty_tree_put_text(tree, source, "name", name);
+    ty_tree_put_int(tree, source, "defaultMode", FILE_MODE);
+    put_items(tree, ty_tree_put_array(tree, source, "items"), &from->files);
+    return volume;
+}
+
+static void mount_volume(struct ty_tree *tree, const struct ty_spec_volume *from,
+                         const json_t *volume, json_t *mounts)
+{
+    json_t *mount = ty_tree_append_object(tree, mounts);
+
+    ty_tree_put_text(tree, mount, "name", json_string_value(json_object_get(volume, "name")));
+    ty_tree_put_text(tree, mount, "mountPath", from->mount_path);
+    if (from->sub_path)
+        ty_tree_put_text(tree, mount, "subPath", from->sub_path);
+    if (from->read_only)
+        ty_tree_put_bool(tree, mount, "readOnly", true);
 }
 
 /* Keys become paths again, so that a file arrives under the name its user gave it. */
@@ -128,16 +167,30 @@ static void mount_shared_memory(struct ty_tree *tree, const struct ty_spec_role 
     ty_tree_put_text(tree, mount, "mountPath", "/dev/shm");
 }
 
+static json_t *find_or_make(struct ty_tree *tree, const struct ty_render_input *input,
+                            const struct ty_spec_role *role, size_t index, json_t *volumes)
+{
+    const struct ty_spec_volume *volume = &role->volumes[index];
+    char claim[TY_CLAIM_NAME];
+
+    switch (volume->kind) {
+    case TY_VOLUME_SCRATCH:
+        return scratch_volume(tree, volume, volumes);
+    case TY_VOLUME_FILES:
+        return files_volume(tree, input, volume, volumes);
+    case TY_VOLUME_CLAIM:
+        break;
+    }
+    ty_spec_volume_claim(volume, input->object_name, claim);
+    return claim_volume(tree, input, role, claim, volumes);
+}
+
 void ty_render_volumes(struct ty_tree *tree, const struct ty_render_input *input,
                        const struct ty_spec_role *role, json_t *volumes, json_t *mounts)
 {
-    char claim[TY_CLAIM_NAME];
-
-    for (size_t i = 0; i < role->volumes_count; i++) {
-        ty_spec_volume_claim(&role->volumes[i], input->object_name, claim);
-        mount_claim(tree, &role->volumes[i], claim_volume(tree, input, role, claim, volumes),
-                    mounts);
-    }
+    for (size_t i = 0; i < role->volumes_count; i++)
+        mount_volume(tree, &role->volumes[i], find_or_make(tree, input, role, i, volumes), mounts);
+    ty_render_secret_files(tree, role, volumes, mounts);
     if (ty_render_has_files(input->spec))
         mount_files(tree, input, volumes, mounts);
     mount_shared_memory(tree, role, volumes, mounts);

@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void render(const struct ty_job_spec *spec)
 {
     struct ty_render_input input = {
-        spec, "job_01j9z3k4m5n6p7q8r9s0t1v2w3", "job-s0t1v2w3", "ns", "t", "/checkpoints/last.pt"};
+        spec, "job_01j9z3k4m5n6p7q8r9s0t1v2w3", "job-s0t1v2w3", "ns", "t", "/checkpoints/last.pt",
+        1};
     struct ty_manifest manifest = {0};
     struct ty_warning warnings[32];
     struct ty_faults faults;

@@ -13,6 +13,7 @@ struct ty_render_input {
     const char *namespace;
     const char *tenant;
     const char *resume_from; /* path inside the containers, NULL = start afresh */
+    int32_t attempt;         /* which run of the job; 0 = none yet, shown as the first */
 };
 
 /* The objects in the order they must be applied: PersistentVolumeClaims, ConfigMaps, then the

@@ -31,8 +31,8 @@ static json_t *render(const json_t *body)
     struct ty_faults faults;
 
     ty_object_name_make(spec->name, JOB_ID, object_name);
-    struct ty_render_input input = {spec,      JOB_ID, object_name, "trainyard-default",
-                                    "default", NULL};
+    struct ty_render_input input = {spec, JOB_ID, object_name, "trainyard-default", "default",
+                                    NULL, 1};
 
     ty_faults_init(&faults);
     assert_int_equal(ty_renderer_pytorchjob.render(&input, &manifest, &faults, NULL), TY_OK);

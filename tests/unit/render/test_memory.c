@@ -6,7 +6,7 @@
 
 static void render(void *context)
 {
-    struct ty_render_input input = {context, "job_x", "full-x", "ns", "t", "/checkpoints/a"};
+    struct ty_render_input input = {context, "job_x", "full-x", "ns", "t", "/checkpoints/a", 1};
     struct ty_manifest manifest = {0};
     struct ty_faults faults;
     struct ty_error err = {0};

@@ -236,7 +236,7 @@ static char *render(const json_t *body)
         assert_true(ty_faults_any(&faults));
         return NULL;
     }
-    struct ty_render_input input = {spec, JOB_ID, "job-s0t1v2w3", "ns", "t", NULL};
+    struct ty_render_input input = {spec, JOB_ID, "job-s0t1v2w3", "ns", "t", NULL, 1};
 
     assert_int_equal(ty_renderer_pytorchjob.render(&input, &manifest, &faults, NULL), TY_OK);
     const char *broken = manifest_check(manifest.objects, "job-s0t1v2w3");

@@ -8,7 +8,7 @@
 
 static json_t *render_with(const struct ty_job_spec *spec, const char *resume_from)
 {
-    struct ty_render_input input = {spec, JOB_ID, OBJECT, "team-a", "team", resume_from};
+    struct ty_render_input input = {spec, JOB_ID, OBJECT, "team-a", "team", resume_from, 1};
     struct ty_manifest manifest = {0};
     struct ty_faults faults;
     struct ty_error err = {0};
@@ -546,7 +546,7 @@ static void another_spec_has_another_hash(void **state)
 static void a_config_map_above_its_limit_is_refused_with_the_bytes_measured(void **state)
 {
     struct ty_job_spec *spec = spec_of("{'image':'a:1','script':'x'}");
-    struct ty_render_input input = {spec, JOB_ID, OBJECT, "team-a", "team", NULL};
+    struct ty_render_input input = {spec, JOB_ID, OBJECT, "team-a", "team", NULL, 1};
     struct ty_manifest manifest = {(json_t *)(uintptr_t)&input};
     struct ty_faults faults;
     struct ty_error err = {0};
