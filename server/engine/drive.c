@@ -58,6 +58,7 @@ static void start_refused(struct ty_engine *engine, struct live_job *job,
 static void plan_nothing(struct ty_engine *engine, struct live_job *job)
 {
     const struct ty_executor *executor = engine->options.executor;
+    prune_while_running(engine, job);
     if (!job->check_due || !executor->ops->check)
         return;
     struct ty_error err = {0};
@@ -170,7 +171,7 @@ void drive_job(struct ty_engine *engine, struct live_job *job)
         return;
     }
     if (job->pending) {
-        if (!must_wait(engine, job, &job->write_backoff))
+        if (!must_wait(engine, job, &job->write_backoff) && !prune_before_end(engine, job))
             observe_flush(engine, job);
         return;
     }

@@ -130,7 +130,9 @@ static void *run_engine(void *context)
 
 ty_status ty_engine_start(struct ty_engine *engine, struct ty_error *err)
 {
-    ty_status status = ty_thread_start(&engine->thread, "ty-engine", run_engine, engine, err);
+    ty_status status = prune_open(engine, err);
+    if (status == TY_OK)
+        status = ty_thread_start(&engine->thread, "ty-engine", run_engine, engine, err);
     engine->threaded = status == TY_OK;
     return status;
 }
@@ -141,6 +143,7 @@ void ty_engine_stop(struct ty_engine *engine)
     if (engine->threaded)
         pthread_join(engine->thread, NULL);
     engine->threaded = false;
+    prune_close(engine);
     ty_reader_close(engine->reader);
     engine->reader = NULL;
 }
@@ -164,6 +167,9 @@ static void destroy_letter(struct letter *letter)
         break;
     case LETTER_REMOVED:
         removal_destroy(removal_of(letter));
+        break;
+    case LETTER_PRUNED:
+        prune_destroy(prune_of(letter));
         break;
     case LETTER_COMMIT:
     case LETTER_WISH:
@@ -281,6 +287,9 @@ static void take_letter(struct ty_engine *engine, struct letter *letter)
         break;
     case LETTER_REMOVED:
         removal_ended(engine, removal_of(letter));
+        break;
+    case LETTER_PRUNED:
+        prune_ended(engine, prune_of(letter));
         break;
     case LETTER_WISH:
         take_wish(engine, letter);

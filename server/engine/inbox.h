@@ -32,6 +32,7 @@ typedef enum {
     LETTER_SEEN,    /* struct seen: an executor's observation */
     LETTER_WRITTEN, /* struct observe_write: the engine's own write came back */
     LETTER_REMOVED, /* struct removal: the engine's own removal came back */
+    LETTER_PRUNED,  /* struct prune: surplus checkpoints were removed */
     LETTER_WISH     /* struct letter: remove the job when it has ended */
 } letter_kind;
 

@@ -54,6 +54,8 @@ ty_status launch_read_spec(struct ty_reader *reader, int64_t row, struct ty_job_
 static void keep_rules(struct live_job *job, const struct ty_job_spec *spec)
 {
     job->restart_limit = spec->restart == TY_RESTART_EXIT_CODE ? spec->max_retries + 1 : 0;
+    job->prunes =
+        spec->checkpoint_keep_last > 0 && !spec->master.volumes[spec->checkpoint_volume].read_only;
     job->rules_known = true;
 }
 

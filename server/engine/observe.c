@@ -149,6 +149,17 @@ void observe_drop_pending(struct live_job *job)
     destroy_list(take_pending(job));
 }
 
+const struct ty_observation *observe_find_end(const struct live_job *job)
+{
+    for (const struct seen *seen = job->pending; seen; seen = (struct seen *)seen->letter.next) {
+        const struct ty_observation *word = &seen->observation;
+        if (word->kind >= TY_SEEN_SUCCEEDED && word->kind <= TY_SEEN_GONE &&
+            word->attempt == job->facts.status.attempt)
+            return word;
+    }
+    return NULL;
+}
+
 void observe_write_destroy(struct observe_write *written)
 {
     if (!written)

@@ -8,6 +8,7 @@
  *   launch.c   spec -> manifest -> executor->apply
  *   observe.c  observations -> the store, through the machine
  *   line.c     the waiting line: rounds of admission
+ *   prune.c    keep_last
  *   submit.c, act.c, removal.c, trash.c, remains.c, wishes.c, sweep.c   what clients and retention
  * ask for */
 #ifndef TRAINYARD_ENGINE_STATE_H
@@ -18,6 +19,7 @@
 #include "inbox.h"
 #include "timers.h"
 #include "trainyard/base/map.h"
+#include "trainyard/base/thread.h"
 #include "trainyard/engine/engine.h"
 
 #include <stdatomic.h>
@@ -40,8 +42,13 @@ struct live_job {
     int32_t applied_attempt; /* apply succeeded for it */
     bool check_due;          /* found in the records at start: ask how its run stands */
     struct backoff call_backoff;
-    bool rules_known; /* restart_limit was read from the spec */
+    bool rules_known; /* the next two were read from the spec */
     int32_t restart_limit;
+    bool prunes; /* keep_last: older checkpoints are removed */
+
+    bool pruning;           /* under way */
+    int32_t pruned_attempt; /* its end may be told */
+    int64_t prune_due_ms;   /* monotonic; 0 = not known yet */
 
     /* The line. */
     bool queued;
@@ -111,8 +118,11 @@ struct ty_engine {
     struct letter
         *wishes;     /* to be taken again with the next sweep: the database could not be read */
     size_t removals; /* on their way to the store */
-    int logs_fd;     /* the log archive's root; -1 = none */
-    int removed_fd;  /* logs of jobs that are being removed */
+
+    struct ty_pool *pruner; /* one thread; NULL = none was started */
+    atomic_bool pruner_stop;
+    int logs_fd;    /* the log archive's root; -1 = none */
+    int removed_fd; /* logs of jobs that are being removed */
 };
 
 /* --- live.c --- */
@@ -165,6 +175,8 @@ void observe_written(struct ty_engine *engine, struct observe_write *written);
 void observe_write_destroy(struct observe_write *written);
 struct observe_write *observe_write_of(struct letter *letter);
 void observe_drop_pending(struct live_job *job);
+/* The first pending word that the current attempt's run is over; NULL = none. */
+const struct ty_observation *observe_find_end(const struct live_job *job);
 
 /* --- line.c --- */
 void line_enter(struct ty_engine *engine, struct live_job *job);
@@ -241,6 +253,19 @@ ty_status act_check_revision(int64_t if_revision, int64_t revision,
 /* A read of a job's facts for a caller's thread. TY_NOT_FOUND. */
 ty_status act_read_facts(struct ty_engine *engine, int64_t tenant, const char *job_id,
                          struct job_facts *facts_out, struct ty_error *err) TY_MUST_CHECK;
+
+/* --- prune.c --- */
+struct prune;
+ty_status prune_open(struct ty_engine *engine, struct ty_error *err) TY_MUST_CHECK;
+void prune_close(struct ty_engine *engine); /* breaks off what is under way */
+/* A job with keep_last that runs: remove surplus checkpoints when that is due. */
+void prune_while_running(struct ty_engine *engine, struct live_job *job);
+/* Whether the end that is pending must wait for them to be removed; the job is driven again then.
+ */
+bool prune_before_end(struct ty_engine *engine, struct live_job *job);
+void prune_ended(struct ty_engine *engine, struct prune *prune);
+void prune_destroy(struct prune *prune);
+struct prune *prune_of(struct letter *letter);
 
 /* --- sweep.c --- */
 void sweep_expired(struct ty_engine *engine);

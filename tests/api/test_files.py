@@ -225,3 +225,21 @@ def test_a_dataset_cannot_be_written(gateway):
     job = gateway.wait(gateway.submit(script="open('/data/x', 'w')", dataset="read-me", restart="never")["id"])
     assert job["state"] == "failed"
     assert b"Read-only file system" in gateway.logs(job["id"])
+
+
+def test_keep_last_holds_when_the_job_is_over(gateway):
+    script = (
+        "import os, time\nfor i in range(1, 13):\n    open(f'/checkpoints/ckpt-{i}.pt', 'w').write('x')\n"
+        "    os.mkdir(f'/checkpoints/step-{i}')\n    open(f'/checkpoints/step-{i}/model.pt', 'w').write('x')\n"
+        "open('/checkpoints/best.pt', 'w').write('x')\n"
+    )
+    job = gateway.submit(script=script, checkpoints={"keep_last": 3})
+    assert gateway.wait(job["id"])["state"] == "succeeded"
+    page = gateway.get(f"/v1/jobs/{job['id']}/checkpoints").json()
+    kept = {f"ckpt-{i}.pt" for i in (10, 11, 12)} | {f"step-{i}/model.pt" for i in (10, 11, 12)} | {"best.pt"}
+    assert {item["path"] for item in page["items"]} == kept
+    # Of a run that did not succeed the newest may be half written, and stands for none of the older ones.
+    job = gateway.submit(script=script.replace("open('/checkpoints/best", "os._exit(3)\nopen('/checkpoints/best"),
+                         checkpoints={"keep_last": 3}, restart="never")  # fmt: skip
+    assert gateway.wait(job["id"])["state"] == "failed"
+    assert len(gateway.get(f"/v1/jobs/{job['id']}/checkpoints").json()["items"]) == 24

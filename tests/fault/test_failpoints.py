@@ -31,6 +31,10 @@ FLAGS = ("--restart-backoff-ms", "50", "--grace-seconds", "2")
 
 # Each run appends one line to a file of its own on a shared volume, so that a second run of one job would be seen.
 QUICK = 'echo run >> "/runs/$TRAINYARD_JOB_ID"; for i in 1 2 3 4 5; do echo "line $i"; done'
+SAVING = (
+    f"{QUICK}; for i in 1 2 3 4; do mkdir -p /checkpoints/step-$i; echo a >/checkpoints/step-$i/a.pt; echo b >/checkpoints/step-$i/b.pt;"
+    " done"
+)
 LONG = 'echo run >> "/runs/$TRAINYARD_JOB_ID"; echo begun; exec sleep 600'
 LOG = b"".join(b"line %d\n" % i for i in range(1, 6))
 
@@ -43,6 +47,7 @@ DAEMON: dict[str, tuple[int, ...]] = dict.fromkeys(
     observe.before_post observe.before_save observe.after_save observe.after_commit
     act.before_save act.after_commit stop.before stop.after clean.before clean.after
     wish.before_note wish.after_note wish.after_cancel
+    checkpoints.before_remove checkpoints.set_aside
     removal.before_run removal.before_set_aside removal.after_set_aside removal.before_delete removal.after_delete
     removal.before_claims removal.after_claims removal.after_logs removal.after_wish
     local.after_claims local.after_folder local.after_plan local.before_rename local.after_rename
@@ -172,7 +177,7 @@ def run_errands(client: Client) -> None:
     """Some of everything; at the end the jobs `cancelled`, `resumed` and `last` are there, `quick` and `forced` gone."""
     quick = client.submit("quick", QUICK)
     cancelled = client.submit("cancelled", LONG)
-    resumed = client.submit("resumed", QUICK, suspended=True)
+    resumed = client.submit("resumed", SAVING, suspended=True, checkpoints={"keep_last": 2})
     forced = client.submit("forced", LONG)
     client.await_state(quick, {"succeeded"})
     assert client.call("GET", f"/v1/jobs/{quick}/logs", 200).content == LOG
@@ -212,6 +217,13 @@ def check_promises(client: Client, states: dict[str, str], removed: set[str]) ->
         log = gateway.logs(job)
         assert log == LOG if state == "succeeded" else log in (b"", b"begun\n", LOG), (state, log)
     assert all(gateway.get(f"/v1/jobs/{client.accepted[what]['id']}").status_code == 404 for what in removed)
+
+
+def check_checkpoints(client: Client) -> None:
+    """keep_last holds, and nothing is half removed."""
+    if "resumed" in client.accepted:
+        files = client.gateway.get(f"/v1/jobs/{client.accepted['resumed']['id']}/checkpoints").json()["items"]
+        assert sorted(file["path"] for file in files) == [f"step-{i}/{name}.pt" for i in (3, 4) for name in "ab"]
 
 
 def check_leftovers(client: Client, states: dict[str, str]) -> None:
@@ -296,6 +308,7 @@ def die_at(point: str, template: pathlib.Path) -> None:
         states = kill_supervisor(client, *SUPERVISOR[name]) if name in SUPERVISOR else kill_daemon(client)
         removed = client.accepted.keys() - states.keys()
         check_promises(client, states, removed)
+        check_checkpoints(client)
         assert gateway.stop() == 0
         check_leftovers(client, states)
         check_processes(data)

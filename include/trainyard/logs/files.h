@@ -12,6 +12,7 @@
 #include "trainyard/base/digest.h"
 #include "trainyard/base/error.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -183,8 +184,18 @@ void ty_checkpoint_list_done(struct ty_checkpoint_list *list);
  * checkpoint-1000/); of each series the newest `keep_last` stay and the older ones are returned,
  * oldest first. A folder is as old as the newest file in it. Never returned: names without a
  * number, temporary entries, empty files, links, and anything at all when the listing was partial.
- * keep_last 0 returns nothing. Same errors as ty_files_list; a missing folder is an empty list. */
+ * An entry in which something was changed at `before_ns` (wall clock) or later may be unfinished:
+ * it is not returned and stands for no other one; INT64_MAX: all are finished. keep_last 0 returns
+ * nothing. Same errors as ty_files_list; a missing folder is an empty list. */
 ty_status ty_checkpoints_surplus(int root_fd, const char *folder, size_t keep_last,
-                                 struct ty_file_list *list_out, struct ty_error *err) TY_MUST_CHECK;
+                                 int64_t before_ns, struct ty_file_list *list_out,
+                                 struct ty_error *err) TY_MUST_CHECK;
+
+/* Remove those, oldest first, until `stop` (may be NULL) is set. A file that was written meanwhile
+ * stays. *removed_out counts those that are gone; it is untouched on failure, and what was removed
+ * until then stays so. Errors as above, and those of ty_tree_remove. */
+ty_status ty_checkpoints_prune(int root_fd, const char *folder, size_t keep_last, int64_t before_ns,
+                               const atomic_bool *stop, size_t *removed_out,
+                               struct ty_error *err) TY_MUST_CHECK;
 
 #endif

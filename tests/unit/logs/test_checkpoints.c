@@ -86,12 +86,14 @@ static void a_missing_folder_is_an_empty_list(void **state)
     assert_int_equal(ty_checkpoints_list(place->fd, &query, &list, NULL), TY_OK);
     assert_int_equal(list.files.count, 0);
     assert_null(list.latest);
-    assert_int_equal(ty_checkpoints_surplus(place->fd, "nope", 3, &surplus, NULL), TY_OK);
+    assert_int_equal(ty_checkpoints_surplus(place->fd, "nope", 3, INT64_MAX, &surplus, NULL),
+                     TY_OK);
     assert_int_equal(surplus.count, 0);
     const struct ty_file_query bad = {.folder = "../x", .limit = 2};
     list.files.count = 77;
     assert_int_equal(ty_checkpoints_list(place->fd, &bad, &list, NULL), TY_INVALID);
-    assert_int_equal(ty_checkpoints_surplus(place->fd, "../x", 3, &surplus, NULL), TY_INVALID);
+    assert_int_equal(ty_checkpoints_surplus(place->fd, "../x", 3, INT64_MAX, &surplus, NULL),
+                     TY_INVALID);
     assert_int_equal(list.files.count, 77);
 }
 
@@ -152,8 +154,9 @@ static void surplus_is_what_is_old_in_its_series(void **state)
     make_series(place);
     for (size_t at = 0; at < UNIT_COUNT(cases); at++) {
         ty_auto_file_list list = {0};
-        assert_int_equal(ty_checkpoints_surplus(place->fd, NULL, cases[at].keep_last, &list, NULL),
-                         TY_OK);
+        assert_int_equal(
+            ty_checkpoints_surplus(place->fd, NULL, cases[at].keep_last, INT64_MAX, &list, NULL),
+            TY_OK);
         assert_false(list.partial);
         size_t count = 0;
         for (; cases[at].paths[count]; count++)
@@ -172,7 +175,7 @@ static void nothing_is_surplus_when_not_all_was_seen(void **state)
         memcpy(path + strlen(path), "/d", 3);
     }
     ty_auto_file_list list = {0};
-    assert_int_equal(ty_checkpoints_surplus(place->fd, NULL, 1, &list, NULL), TY_OK);
+    assert_int_equal(ty_checkpoints_surplus(place->fd, NULL, 1, INT64_MAX, &list, NULL), TY_OK);
     assert_true(list.partial);
     assert_int_equal(list.count, 0);
 }

@@ -36,7 +36,7 @@ static void list_files(void *context)
     ty_auto_checkpoint_list checkpoints = {0};
     ty_oom_expect(ty_files_list(place->fd, &query, &list, NULL));
     ty_oom_expect(ty_checkpoints_list(place->fd, &query, &checkpoints, NULL));
-    ty_oom_expect(ty_checkpoints_surplus(place->fd, "saved", 2, &surplus, NULL));
+    ty_oom_expect(ty_checkpoints_surplus(place->fd, "saved", 2, INT64_MAX, &surplus, NULL));
     ty_oom_expect(ty_files_usage(place->fd, &usage, NULL));
     ty_oom_pause();
     if (!ty_oom_failed()) {
@@ -45,6 +45,15 @@ static void list_files(void *context)
         assert_int_equal(surplus.count, 98);
     }
     ty_oom_resume();
+}
+
+/* Cut off at any allocation, it removes nothing but surplus. */
+static void prune_files(void *context)
+{
+    const struct place *place = context;
+    size_t removed = 0;
+    ty_oom_expect(ty_checkpoints_prune(place->fd, "saved", 200, INT64_MAX, NULL, &removed, NULL));
+    assert_int_equal(removed, 0);
 }
 
 static void digest_file(void *context)
@@ -109,6 +118,7 @@ static void memory_may_run_out_anywhere(void **state)
     }
     assert_true(ty_oom_sweep(write_and_read, place) > 4);
     assert_true(ty_oom_sweep(list_files, place) > 200);
+    assert_true(ty_oom_sweep(prune_files, place) > 4);
     assert_true(ty_oom_sweep(digest_file, place) > 4);
     assert_true(ty_oom_sweep(watch_log, place) > 8);
     assert_true(ty_oom_sweep(write_frames, text) > 1);
