@@ -2,32 +2,6 @@
  * running again is always another job, with its origin named. */
 #include "api/draft.h"
 
-/* RFC 7396: what `patch` names is replaced, null removes, objects are merged. */
-static ty_status merge_patch(json_t *target, const json_t *patch, struct ty_error *err)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)patch, key, value)
-    {
-        json_t *old = json_object_get(target, key);
-        if (json_is_null(value)) {
-            json_object_del(target, key);
-        } else if (!json_is_object(value)) {
-            if (json_object_set(target, key, value) != 0)
-                return ty_fail(err, TY_NO_MEMORY, "patch");
-        } else {
-            if (!json_is_object(old)) {
-                old = json_object();
-                if (json_object_set_new(target, key, old) != 0)
-                    return ty_fail(err, TY_NO_MEMORY, "patch");
-            }
-            if (merge_patch(old, value, err) != TY_OK)
-                return err->status;
-        }
-    }
-    return TY_OK;
-}
-
 /* A patch may turn `script` into `command`; each takes the other's place instead of standing beside
  * it. */
 static void replace_entry(json_t *body, const json_t *patch)
@@ -55,7 +29,7 @@ static ty_status copy_job(struct ty_api *api, struct ty_request *request, const 
         return err->status;
     if (patch && !restart) {
         replace_entry(body, patch);
-        if (merge_patch(body, patch, err) != TY_OK ||
+        if (ty_json_merge(body, patch, err) != TY_OK ||
             ty_contract_check(api->options.contract, "JobSpec", body, faults, err) != TY_OK)
             return err->status;
     }
