@@ -1,5 +1,6 @@
 #include "api/access_table.h"
 
+#include "trainyard/base/json.h"
 #include "trainyard/base/map.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
@@ -31,6 +32,19 @@ struct ty_access_table {
     pthread_mutex_t reloading; /* one reload at a time, so that the newest read wins */
 };
 
+/* What is kept of a tenant. */
+struct tenant_entry {
+    struct ty_access_tenant tenant;
+    struct ty_policy *policy;
+};
+
+static void destroy_tenant(void *value)
+{
+    struct tenant_entry *entry = value;
+    ty_policy_unref(entry->policy);
+    free(entry);
+}
+
 static void snapshot_done(struct snapshot *set)
 {
     ty_map_destroy(set->by_row);
@@ -43,7 +57,7 @@ static ty_status snapshot_init(struct snapshot *set)
 {
     *set = (struct snapshot){0};
     if (ty_map_create(free, &set->tokens) == TY_OK && ty_map_create(NULL, &set->by_row) == TY_OK &&
-        ty_map_create(free, &set->tenants) == TY_OK)
+        ty_map_create(destroy_tenant, &set->tenants) == TY_OK)
         return TY_OK;
     snapshot_done(set);
     return TY_NO_MEMORY;
@@ -127,15 +141,31 @@ static bool load_token(void *context, const uint8_t digest[TY_SHA256], int64_t v
     return !load->failed;
 }
 
+/* NULL when it cannot be read: no memory, or not what this program stored. */
+static struct ty_policy *read_policy(const char *text)
+{
+    struct ty_policy *policy = NULL;
+    struct ty_faults faults;
+    ty_auto_json document = NULL;
+    ty_faults_init(&faults);
+    if (ty_json_parse(text, strlen(text), &document, NULL) != TY_OK ||
+        ty_policy_parse(document, &policy, &faults, NULL) != TY_OK)
+        return NULL;
+    return policy;
+}
+
 static bool load_tenant(void *context, const struct ty_tenant_record *record)
 {
     struct load *load = context;
-    struct ty_access_tenant *tenant = calloc(1, sizeof *tenant);
-    if (!tenant || ty_map_put(load->set.tenants, record->name, tenant) != TY_OK) {
-        free(tenant);
+    struct tenant_entry *entry = calloc(1, sizeof *entry);
+    if (!entry || !(entry->policy = read_policy(record->policy)) ||
+        ty_map_put(load->set.tenants, record->name, entry) != TY_OK) {
+        if (entry)
+            destroy_tenant(entry);
         load->failed = true;
         return false;
     }
+    struct ty_access_tenant *tenant = &entry->tenant;
     tenant->row = record->row;
     ty_str_copy(tenant->name, sizeof tenant->name, record->name);
     ty_str_copy(tenant->namespace, sizeof tenant->namespace, record->namespace);
@@ -231,11 +261,20 @@ bool ty_access_table_tenant(struct ty_access_table *table, const char *name,
                             struct ty_access_tenant *tenant_out)
 {
     pthread_rwlock_rdlock(&table->lock);
-    struct ty_access_tenant *tenant = ty_map_get(table->current.tenants, name);
-    if (tenant)
-        *tenant_out = *tenant;
+    const struct tenant_entry *entry = ty_map_get(table->current.tenants, name);
+    if (entry)
+        *tenant_out = entry->tenant;
     pthread_rwlock_unlock(&table->lock);
-    return tenant != NULL;
+    return entry != NULL;
+}
+
+struct ty_policy *ty_access_table_policy(struct ty_access_table *table, const char *name)
+{
+    pthread_rwlock_rdlock(&table->lock);
+    struct tenant_entry *entry = ty_map_get(table->current.tenants, name);
+    struct ty_policy *policy = entry ? ty_policy_ref(entry->policy) : NULL;
+    pthread_rwlock_unlock(&table->lock);
+    return policy;
 }
 
 bool ty_access_table_has_admin(struct ty_access_table *table)

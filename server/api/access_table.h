@@ -5,6 +5,7 @@
 #define TRAINYARD_API_ACCESS_TABLE_H
 
 #include "trainyard/domain/access.h"
+#include "trainyard/domain/policy.h"
 #include "trainyard/store/tenants.h"
 #include "trainyard/store/tokens.h"
 
@@ -37,6 +38,9 @@ bool ty_access_table_alive(struct ty_access_table *table, int64_t token_row, int
 
 bool ty_access_table_tenant(struct ty_access_table *table, const char *name,
                             struct ty_access_tenant *tenant_out);
+
+/* The policy of a tenant, a new reference; NULL when there is no such tenant. */
+struct ty_policy *ty_access_table_policy(struct ty_access_table *table, const char *name);
 
 /* Whether a live token with system:admin exists. */
 bool ty_access_table_has_admin(struct ty_access_table *table);

@@ -40,19 +40,24 @@ static void write_warning(struct ty_json_writer *writer, const char *code, const
     ty_json_end(writer);
 }
 
-/* What the spec makes likely to go wrong, then what this executor cannot do here. */
-static char *warnings_text(struct ty_api *api, const struct ty_job_spec *spec, struct ty_error *err)
+/* What the policy replaced, what the spec makes likely to go wrong, then what this executor cannot
+ * do here. */
+static char *warnings_text(const struct api_draft *draft, struct ty_error *err)
 {
     struct ty_warning warnings[WARNINGS_MAX];
+    const struct ty_policy_changes *forced = &draft->policy.changes;
     const json_t *of_executor = NULL;
-    if (api_executor_warnings(api, &of_executor, err) != TY_OK)
+    if (api_executor_warnings(draft->api, &of_executor, err) != TY_OK)
         return NULL;
-    size_t count = ty_job_spec_warnings(spec, warnings, WARNINGS_MAX);
+    size_t count = ty_job_spec_warnings(draft->spec, warnings, WARNINGS_MAX);
     struct ty_buf text;
     struct ty_json_writer writer;
     ty_buf_init(&text, 64 * 1024);
     ty_json_writer_init(&writer, &text);
     ty_json_array(&writer);
+    for (size_t i = 0; i < forced->count; i++)
+        write_warning(&writer, forced->items[i].code, forced->items[i].pointer,
+                      forced->items[i].message);
     for (size_t i = 0; i < count; i++)
         write_warning(&writer, warnings[i].code, warnings[i].pointer, warnings[i].message);
     for (size_t i = 0; i < json_array_size(of_executor); i++) {
@@ -206,16 +211,29 @@ ty_status api_draft_rename(struct api_draft *draft, struct ty_error *err)
     return collect_claims(draft, err);
 }
 
+/* The body under the tenant's policy, judged by every rule, as a spec and as text. */
+static ty_status judge(struct api_draft *draft, const struct api_draft_input *input,
+                       struct ty_faults *faults, struct ty_error *err)
+{
+    if (api_policy_open(draft->api, draft->request, &draft->policy, err) != TY_OK ||
+        api_policy_apply(&draft->policy, input->body, &draft->body, faults, err) != TY_OK ||
+        ty_job_spec_parse(draft->body, &draft->spec, faults, err) != TY_OK)
+        return err->status;
+    draft->spec_text = dump(draft->body, err);
+    if (!draft->spec_text)
+        return TY_NO_MEMORY;
+    return api_policy_check(&draft->policy, draft->body, draft->spec, strlen(draft->spec_text),
+                            faults, err);
+}
+
 static ty_status prepare(struct api_draft *draft, const struct api_draft_input *input,
                          struct ty_faults *faults, struct ty_error *err)
 {
-    if (ty_job_spec_parse(input->body, &draft->spec, faults, err) != TY_OK)
+    if (judge(draft, input, faults, err) != TY_OK || api_draft_rename(draft, err) != TY_OK ||
+        check_size(draft, faults, err) != TY_OK)
         return err->status;
-    if (api_draft_rename(draft, err) != TY_OK || check_size(draft, faults, err) != TY_OK)
-        return err->status;
-    draft->spec_text = dump(input->body, err);
     draft->labels = labels_text(draft->spec, err);
-    draft->warnings = warnings_text(draft->api, draft->spec, err);
+    draft->warnings = warnings_text(draft, err);
     if (!draft->spec_text || !draft->labels || !draft->warnings)
         return TY_NO_MEMORY;
     draft->submit.insert.spec = draft->spec_text;
@@ -238,6 +256,7 @@ ty_status api_draft_create(struct ty_api *api, struct ty_request *request,
     draft->session = *(const struct api_session *)ty_request_principal(request);
     draft->submit.engine = api->options.engine;
     ty_status status = prepare(draft, input, faults, err);
+    api_policy_close(&draft->policy);
     if (status != TY_OK) {
         api_draft_destroy(draft);
         return status;
@@ -250,6 +269,7 @@ void api_draft_destroy(struct api_draft *draft)
 {
     if (!draft)
         return;
+    json_decref(draft->body);
     ty_job_spec_destroy(draft->spec);
     free(draft->spec_text);
     free(draft->labels);

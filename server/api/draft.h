@@ -3,7 +3,7 @@
 #ifndef TRAINYARD_API_DRAFT_H
 #define TRAINYARD_API_DRAFT_H
 
-#include "api/api.h"
+#include "api/policy.h"
 
 struct api_draft {
     struct ty_submit submit; /* first: the engine's callback finds the draft by it */
@@ -12,6 +12,8 @@ struct api_draft {
     void *owner;                /* the batch this draft belongs to, or NULL */
     size_t index;               /* its place in the batch */
     struct api_session session; /* a copy: the request may be answered before the draft is freed */
+    struct api_policy policy;   /* of the tenant, while the body is judged */
+    json_t *body;               /* what is run: as given, or as the policy makes it */
     struct ty_job_spec *spec;
     char *spec_text;
     char *labels;

@@ -1,6 +1,6 @@
 /* POST …/cancel, …/suspend, …/resume: one observation of the user's, committed before the answer.
  */
-#include "api/api.h"
+#include "api/policy.h"
 
 /* Whether the job is already where the action leads: 200 instead of 202. */
 static bool already(ty_seen_kind kind, const struct ty_job_status *status)
@@ -15,14 +15,27 @@ static bool already(ty_seen_kind kind, const struct ty_job_status *status)
     }
 }
 
+/* A suspended job takes anew what it gave back, so the policy of now is asked. */
+static ty_status may_act(struct ty_api *api, struct ty_request *request, ty_seen_kind kind,
+                         const struct ty_job_record *job, struct ty_faults *faults,
+                         struct ty_error *err)
+{
+    if (kind != TY_SEEN_RESUME || job->status.state != TY_JOB_SUSPENDED)
+        return TY_OK;
+    return api_policy_check_stored(api, request, job, faults, err);
+}
+
 static void act(struct ty_api *api, struct ty_request *request, ty_seen_kind kind)
 {
     struct ty_job_record before;
+    struct ty_faults faults;
     struct ty_error err;
+    ty_faults_init(&faults);
     if (api_find_job(api, request, &before, &err) != TY_OK ||
+        may_act(api, request, kind, &before, &faults, &err) != TY_OK ||
         ty_engine_act(api->options.engine, api_caller(request)->tenant, before.id, kind, "", 0,
                       &err) != TY_OK) {
-        api_answer_error(request, &err);
+        api_answer_faults(request, &err, &faults);
         return;
     }
     api_answer_job(api, request, already(kind, &before.status) ? 200 : 202, before.id);

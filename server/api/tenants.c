@@ -2,6 +2,7 @@
 #include "api/access.h"
 
 #include "api/keys.h"
+#include "api/policy.h"
 
 #include <inttypes.h>
 
@@ -41,6 +42,8 @@ void write_tenant(struct ty_json_writer *writer, const struct ty_tenant_record *
                             tenant->default_keep_seconds);
     ty_json_put_int_or_null(writer, "default_timeout_seconds", tenant->default_timeout_seconds > 0,
                             tenant->default_timeout_seconds);
+    ty_json_key(writer, "policy");
+    ty_json_raw(writer, tenant->policy, strlen(tenant->policy));
     ty_json_key(writer, "usage");
     ty_json_object(writer);
     ty_json_put_int(writer, "jobs", counts->jobs);
@@ -171,13 +174,30 @@ static void read_defaults(const json_t *body, struct ty_tenant_record *tenant)
 
 struct tenant_write {
     struct ty_write write; /* first */
+    const struct ty_api *api;
     struct ty_request *request;
     struct ty_tenant_record tenant;
     const char *name;
     const json_t *body;
+    char *policy; /* as it will be stored */
+    struct ty_faults faults;
     int64_t now;
     struct api_key key;
 };
+
+static ty_status read_policy(struct tenant_write *write, const char *stored, struct ty_error *err)
+{
+    const json_t *given = json_object_get(write->body, "policy");
+    ty_faults_init(&write->faults);
+    free(write->policy);
+    write->policy = NULL;
+    if (!given)
+        return TY_OK;
+    if (api_policy_merge(write->api, stored, given, &write->policy, &write->faults, err) != TY_OK)
+        return err->status;
+    write->tenant.policy = write->policy;
+    return TY_OK;
+}
 
 static ty_status apply_insert(struct ty_writer *writer, struct ty_write *write,
                               struct ty_error *err)
@@ -195,9 +215,10 @@ static ty_status apply_insert(struct ty_writer *writer, struct ty_write *write,
 static void finish(struct ty_api *api, struct tenant_write *write, int status)
 {
     struct ty_error err;
-    if (ty_store_write_wait(api->options.store, &write->write, &err) != TY_OK ||
-        reload_access(api, write->request, &err) != TY_OK) {
-        api_answer_error(write->request, &err);
+    ty_status written = ty_store_write_wait(api->options.store, &write->write, &err);
+    free(write->policy);
+    if (written != TY_OK || reload_access(api, write->request, &err) != TY_OK) {
+        api_answer_faults(write->request, &err, &write->faults);
         return;
     }
     if (write->key.replayed)
@@ -216,8 +237,10 @@ void tenants_create(void *context, struct ty_request *request)
     snprintf(own_namespace, sizeof own_namespace, "trainyard-%.50s", name);
     struct tenant_write insert = {
         .write = {.apply = apply_insert     },
+        .api = api,
         .request = request,
         .name = name,
+        .body = body,
         .tenant = { .name = name,
                   .namespace = namespace ? namespace : own_namespace,
                   .description = json_string_value(json_object_get(body, "description")),
@@ -229,10 +252,13 @@ void tenants_create(void *context, struct ty_request *request)
     struct ty_error err;
     read_quota(body, &insert.tenant.quota);
     read_defaults(body, &insert.tenant);
-    if (api_key_read(request, "POST /v1/tenants", &insert.key, &err) == TY_OK)
+    if (read_policy(&insert, TY_POLICY_CLOSED, &err) == TY_OK &&
+        api_key_read(request, "POST /v1/tenants", &insert.key, &err) == TY_OK) {
         finish(api, &insert, 201);
-    else
-        api_answer_error(request, &err);
+        return;
+    }
+    free(insert.policy);
+    api_answer_faults(request, &err, &insert.faults);
 }
 
 static ty_status apply_update(struct ty_writer *writer, struct ty_write *write,
@@ -251,6 +277,8 @@ static ty_status apply_update(struct ty_writer *writer, struct ty_write *write,
         tenant->description = json_string_value(description);
     read_quota(update->body, &tenant->quota);
     read_defaults(update->body, tenant);
+    if (read_policy(update, tenant->policy, err) != TY_OK)
+        return err->status;
     tenant->updated_at = update->now;
     return ty_tenants_save(writer, tenant, err);
 }
@@ -259,6 +287,7 @@ void tenants_update(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
     struct tenant_write update = {.write = {.apply = apply_update},
+                                  .api = api,
                                   .request = request,
                                   .name = ty_request_variable(request, "tenant"),
                                   .body = ty_request_json(request),

@@ -1,6 +1,7 @@
 /* /v1/volumes: claims a tenant has made, with their folders or PersistentVolumeClaims behind the
  * executor. */
 #include "api/keys.h"
+#include "api/policy.h"
 
 #include "trainyard/store/volumes.h"
 
@@ -211,17 +212,63 @@ static ty_status read_size(const json_t *value, char text[32], int64_t *bytes_ou
     return TY_OK;
 }
 
-/* The folder first, so that an acknowledged volume always has one; a folder left by a crash in
- * between is taken over by the next try. */
-static ty_status create_volume(struct ty_api *api, struct volume_insert *insert,
-                               struct ty_error *err)
+/* A claim that is there already becomes the tenant's: where it is empty, as a crash before the
+ * commit leaves it, or where the policy lets the tenant mount it in any case. */
+static ty_status take_over(struct ty_executor *executor, const struct ty_policy *policy,
+                           const struct ty_volume_record *volume, struct ty_error *err)
+{
+    int64_t used = 0;
+    if (ty_policy_lists_volume(policy, volume->name))
+        return TY_OK;
+    if (executor->ops->measure_claim(executor, volume->namespace, volume->name, &used, err) !=
+        TY_OK)
+        return err->status;
+    if (used == 0)
+        return TY_OK;
+    return ty_fail_code(err, TY_CONFLICT, "volume_exists",
+                        "there is a claim of that name with files in it");
+}
+
+/* The folder first, so that an acknowledged volume always has one. */
+static ty_status create_volume(struct ty_api *api, const struct ty_policy *policy,
+                               struct volume_insert *insert, struct ty_error *err)
 {
     struct ty_executor *executor = api->options.executor;
     const struct ty_volume_record *volume = &insert->volume;
     ty_status status = executor->ops->create_claim(executor, volume->namespace, volume->name, err);
-    if (status != TY_OK && status != TY_CONFLICT)
+    if (status == TY_CONFLICT)
+        status = take_over(executor, policy, volume, err);
+    if (status != TY_OK)
         return status;
     return ty_store_write_wait(api->options.store, &insert->write, err);
+}
+
+static ty_status judge_volume(const struct ty_policy *policy, const struct ty_volume_record *volume,
+                              struct ty_faults *faults, struct ty_error *err)
+{
+    if (!volume->storage_class || ty_policy_lists_storage_class(policy, volume->storage_class))
+        return TY_OK;
+    ty_faults_add(faults, TY_AT_POINTER, "/storage_class", "storage_class_not_allowed",
+                  "is not listed in storage_classes of the tenant's policy");
+    return ty_fail_code(err, TY_REFUSED, "policy_violation",
+                        "the tenant's policy does not allow this volume");
+}
+
+/* Judged by the policy of the caller's tenant, then made. */
+static ty_status make_volume(struct ty_api *api, struct ty_request *request,
+                             struct volume_insert *insert, struct ty_faults *faults,
+                             struct ty_error *err)
+{
+    struct api_policy policy;
+    if (api_policy_open(api, request, &policy, err) != TY_OK)
+        return err->status;
+    ty_status status = judge_volume(policy.policy, &insert->volume, faults, err);
+    if (status == TY_OK)
+        status = api_key_read(request, "POST /v1/volumes", &insert->key, err);
+    if (status == TY_OK)
+        status = create_volume(api, policy.policy, insert, err);
+    api_policy_close(&policy);
+    return status;
 }
 
 void volumes_create(void *context, struct ty_request *request)
@@ -250,9 +297,8 @@ void volumes_create(void *context, struct ty_request *request)
         api_answer_faults(request, &err, &faults);
         return;
     }
-    if (api_key_read(request, "POST /v1/volumes", &insert.key, &err) != TY_OK ||
-        create_volume(api, &insert, &err) != TY_OK) {
-        api_answer_error(request, &err);
+    if (make_volume(api, request, &insert, &faults, &err) != TY_OK) {
+        api_answer_faults(request, &err, &faults);
         return;
     }
     if (insert.key.replayed)

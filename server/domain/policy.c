@@ -175,9 +175,14 @@ bool ty_policy_name_listed(const struct ty_policy *policy, ty_policy_list list, 
     return false;
 }
 
-bool ty_policy_allows_storage_class(const struct ty_policy *policy, const char *name)
+bool ty_policy_lists_storage_class(const struct ty_policy *policy, const char *name)
 {
     return ty_policy_name_listed(policy, TY_LIST_STORAGE_CLASSES, name);
+}
+
+bool ty_policy_lists_volume(const struct ty_policy *policy, const char *name)
+{
+    return ty_policy_name_listed(policy, TY_LIST_VOLUMES, name);
 }
 
 int64_t ty_policy_max_replicas(const struct ty_policy *policy)

@@ -3,7 +3,7 @@
 /* In the order of enum tenant_column (tenants.c). */
 #define TENANT_COLUMNS                                                                             \
     "row, name, namespace, description, max_jobs, max_queued, max_replicas, max_gpus,"             \
-    " default_keep_seconds, default_timeout_seconds, created_at, updated_at, revision"
+    " default_keep_seconds, default_timeout_seconds, created_at, updated_at, revision, policy"
 
 /* In the order of enum token_column (tokens.c). */
 #define TOKEN_COLUMNS                                                                              \
@@ -51,7 +51,7 @@ static const char *const texts[TY_SQL_COUNT] = {
     [TY_SQL_TENANT_INSERT] =
         "INSERT INTO tenants (name, namespace, description, max_jobs, max_queued, max_replicas,"
         " max_gpus, default_keep_seconds, default_timeout_seconds, created_at, updated_at,"
-        " revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 1)",
+        " policy, revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 1)",
     [TY_SQL_TENANT_COUNTERS_INSERT] =
         "INSERT INTO tenant_counters (tenant, jobs, queued, live, last_event)"
         " VALUES (?1, 0, 0, 0, 0)",
@@ -62,7 +62,7 @@ static const char *const texts[TY_SQL_COUNT] = {
     [TY_SQL_TENANT_SAVE] =
         "UPDATE tenants SET description = ?2, max_jobs = ?3, max_queued = ?4, max_replicas = ?5,"
         " max_gpus = ?6, default_keep_seconds = ?7, default_timeout_seconds = ?8, updated_at = ?9,"
-        " revision = revision + 1 WHERE row = ?1 RETURNING revision",
+        " policy = ?10, revision = revision + 1 WHERE row = ?1 RETURNING revision",
     [TY_SQL_TENANT_DELETE] = "DELETE FROM tenants WHERE row = ?1",
     [TY_SQL_TENANT_IN_USE] = "SELECT EXISTS (SELECT 1 FROM jobs WHERE tenant = ?1)"
                              " OR EXISTS (SELECT 1 FROM volumes WHERE tenant = ?1)"

@@ -3,6 +3,7 @@
 #include "inside.h"
 #include "jobs_inside.h"
 #include "trainyard/base/str.h"
+#include "trainyard/domain/policy.h"
 
 /* The order of TENANT_COLUMNS in statements.c. */
 enum tenant_column {
@@ -18,7 +19,8 @@ enum tenant_column {
     COLUMN_TIMEOUT,
     COLUMN_CREATED_AT,
     COLUMN_UPDATED_AT,
-    COLUMN_REVISION
+    COLUMN_REVISION,
+    COLUMN_POLICY
 };
 
 static ty_status decode(sqlite3_stmt *stmt, struct ty_tenant_record *out, struct ty_error *err)
@@ -38,6 +40,7 @@ static ty_status decode(sqlite3_stmt *stmt, struct ty_tenant_record *out, struct
         .created_at = sqlite3_column_int64(stmt, COLUMN_CREATED_AT),
         .updated_at = sqlite3_column_int64(stmt, COLUMN_UPDATED_AT),
         .revision = sqlite3_column_int64(stmt, COLUMN_REVISION),
+        .policy = ty_column_text(stmt, COLUMN_POLICY, &ok),
     };
     if (!ok)
         return ty_fail(err, TY_NO_MEMORY, "no memory for a tenant");
@@ -65,6 +68,7 @@ static ty_status insert_row(struct ty_writer *writer, struct ty_tenant_record *t
     ty_bind_text(&bind, tenant->description);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         ty_bind_int(&bind, numbers[i]);
+    ty_bind_text(&bind, tenant->policy ? tenant->policy : TY_POLICY_CLOSED);
     status = ty_bind_step(&writer->conn, &bind, NULL, "store the tenant", err);
     if (status == TY_OK)
         tenant->row = sqlite3_last_insert_rowid(writer->conn.db);
@@ -108,6 +112,7 @@ ty_status ty_tenants_seed(struct ty_writer *writer, int64_t now, struct ty_error
         .namespace = "default",
         .quota = {-1, -1, -1, -1},
         .default_keep_seconds = -1,
+        .policy = TY_POLICY_OPEN,
         .created_at = now
     };
     if (status == TY_OK && !any)
@@ -140,7 +145,8 @@ ty_status ty_tenants_find(struct ty_writer *writer, const char *name,
         status = decode(stmt, &tenant, err);
     if (status != TY_OK)
         return status;
-    const char **const slots[] = {&tenant.name, &tenant.namespace, &tenant.description};
+    const char **const slots[] = {&tenant.name, &tenant.namespace, &tenant.description,
+                                  &tenant.policy};
     status = ty_texts_keep(&writer->found, slots, sizeof(slots) / sizeof(slots[0]), err);
     if (status == TY_OK)
         *tenant_out = tenant;
@@ -167,6 +173,7 @@ ty_status ty_tenants_save(struct ty_writer *writer, struct ty_tenant_record *ten
     ty_bind_text(&bind, tenant->description);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         ty_bind_int(&bind, numbers[i]);
+    ty_bind_text(&bind, tenant->policy);
     status = ty_bind_step(&writer->conn, &bind, &row, "store the tenant", err);
     if (status == TY_OK && !row)
         return ty_fail_code(err, TY_NOT_FOUND, "tenant_not_found", "no such tenant");

@@ -25,7 +25,7 @@ def tenants(gateway):
     """Two tenants with an operator's token each, and a finished job of the first."""
     tokens = {}
     for name in ("alpha", "beta"):
-        gateway.post("/v1/tenants", {"name": name})
+        gateway.tenant(name)
         tokens[name] = make_token(gateway, "operator", tenant=name)["token"]
     writes = {**SPEC, "command": ["sh", "-c", "echo secret; echo x > /output/f"]}
     answer = gateway.post("/v1/jobs", writes, token=tokens["alpha"])
@@ -259,7 +259,7 @@ def test_tenants_are_made_changed_and_removed(gateway):
 
 
 def test_quotas_hold_jobs_back_and_refuse_beyond_the_queue(gateway):
-    gateway.post("/v1/tenants", {"name": "small", "quota": {"max_jobs": 1, "max_queued": 2}})
+    gateway.tenant("small", quota={"max_jobs": 1, "max_queued": 2})
     act = {"headers": {"Trainyard-Tenant": "small"}}
     jobs = [gateway.post("/v1/jobs", {**SPEC, "command": ["sleep", "600"]}, **act).json()["id"]]
     deadline = time.monotonic() + 10

@@ -58,7 +58,7 @@ def test_keys_survive_a_kill(own_gateway):
 
 
 def test_tenants_do_not_share_keys(gateway):
-    gateway.post("/v1/tenants", {"name": "keys-b"})
+    gateway.tenant("keys-b")
     mine = send(gateway, "shared")
     theirs = send(gateway, "shared", headers={"Trainyard-Tenant": "keys-b"})
     assert theirs.status_code == 201 and theirs.json()["id"] != mine.json()["id"]

@@ -15,6 +15,22 @@ import requests
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("TRAINYARD_BIN", TOP / "build/dev/bin"))
+# What a tenant's policy must say so that its jobs may ask for everything.
+OPEN = {
+    name: ["*"]
+    for name in (
+        "images",
+        "volumes",
+        "storage_classes",
+        "node_labels",
+        "tolerations",
+        "namespaces",
+        "priority_classes",
+        "queues",
+        "schedulers",
+        "secrets",
+    )
+}
 TERMINAL = {"succeeded", "failed", "cancelled", "lost"}
 
 
@@ -127,6 +143,12 @@ class Gateway:
 
     def delete(self, path: str, **more) -> requests.Response:
         return self.request("DELETE", path, **more)
+
+    def tenant(self, name: str, **more: object) -> dict:
+        """Make a tenant; its policy is open unless `policy` says otherwise."""
+        answer = self.post("/v1/tenants", {"name": name, "policy": OPEN, **more})
+        assert answer.status_code == 201, answer.text
+        return answer.json()
 
     def submit(self, **spec) -> dict:
         """Create a job that must be accepted; the image has a default."""

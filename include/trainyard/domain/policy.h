@@ -65,8 +65,10 @@ void ty_policy_judge_amounts(const struct ty_policy *policy, const struct ty_pol
                              const json_t *body, const struct ty_job_spec *spec, size_t spec_bytes,
                              struct ty_faults *faults);
 
-/* Whether the policy allows a storage class, for volumes made without a job. */
-bool ty_policy_allows_storage_class(const struct ty_policy *policy, const char *name);
+/* Whether the policy lists a storage class, or a claim by its name: for volumes made without a
+ * job. */
+bool ty_policy_lists_storage_class(const struct ty_policy *policy, const char *name);
+bool ty_policy_lists_volume(const struct ty_policy *policy, const char *name);
 
 /* The limit of replicas, for jobs that grow; INT64_MAX = none. */
 int64_t ty_policy_max_replicas(const struct ty_policy *policy);

@@ -6,7 +6,7 @@
 #include "trainyard/domain/access.h"
 #include "trainyard/store/store.h"
 
-/* The tenant that the first start makes (namespace "default", no limits); it cannot be deleted. */
+/* The tenant that the first start makes (namespace "default", no limits, an open policy); it cannot be deleted. */
 #define TY_TENANT_DEFAULT "default"
 
 /* One tenant as stored. Texts live until the next call on the same writer or reader, or for the
@@ -19,6 +19,7 @@ struct ty_tenant_record {
     struct ty_quota quota;
     int64_t default_keep_seconds;    /* for jobs that do not say; -1 = the server's default */
     int64_t default_timeout_seconds; /* for jobs that do not say; 0 = none */
+    const char *policy; /* what its jobs may ask for, as JSON; NULL for a new one = nothing */
     int64_t created_at;
     int64_t updated_at;
     int64_t revision; /* +1 with each change: the source of the ETag */
@@ -34,7 +35,7 @@ ty_status ty_tenants_insert(struct ty_writer *writer, struct ty_tenant_record *t
 ty_status ty_tenants_find(struct ty_writer *writer, const char *name,
                           struct ty_tenant_record *tenant_out, struct ty_error *err) TY_MUST_CHECK;
 
-/* Store description, quota, defaults and updated_at of the tenant of that row; name and namespace
+/* Store description, quota, defaults, policy and updated_at of the tenant of that row; name and namespace
  * never change. `revision` is raised and written back. TY_NOT_FOUND. */
 ty_status ty_tenants_save(struct ty_writer *writer, struct ty_tenant_record *tenant,
                           struct ty_error *err) TY_MUST_CHECK;
