@@ -6,7 +6,8 @@
 #include "trainyard/domain/access.h"
 #include "trainyard/store/store.h"
 
-/* The tenant that the first start makes (namespace "default", no limits, an open policy); it cannot be deleted. */
+/* The tenant that the first start makes (namespace "default", no limits, an open policy); it cannot
+ * be deleted. */
 #define TY_TENANT_DEFAULT "default"
 
 /* One tenant as stored. Texts live until the next call on the same writer or reader, or for the
@@ -35,8 +36,8 @@ ty_status ty_tenants_insert(struct ty_writer *writer, struct ty_tenant_record *t
 ty_status ty_tenants_find(struct ty_writer *writer, const char *name,
                           struct ty_tenant_record *tenant_out, struct ty_error *err) TY_MUST_CHECK;
 
-/* Store description, quota, defaults, policy and updated_at of the tenant of that row; name and namespace
- * never change. `revision` is raised and written back. TY_NOT_FOUND. */
+/* Store description, quota, defaults, policy and updated_at of the tenant of that row; name and
+ * namespace never change. `revision` is raised and written back. TY_NOT_FOUND. */
 ty_status ty_tenants_save(struct ty_writer *writer, struct ty_tenant_record *tenant,
                           struct ty_error *err) TY_MUST_CHECK;
 

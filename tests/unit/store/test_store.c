@@ -5,6 +5,7 @@
 #include "store_fixture.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/str.h"
+#include "trainyard/domain/policy.h"
 #include "trainyard/store/tenants.h"
 #include "unit.h"
 
@@ -218,6 +219,37 @@ static void every_older_version_is_brought_up(void **state)
         store_fixture_open(fixture);
         test_job_make(fixture, "mnist", NULL);
     }
+}
+
+static bool note_policy(void *context, const struct ty_tenant_record *tenant)
+{
+    char *told = context;
+    snprintf(told + strlen(told), 512 - strlen(told), "%s %s\n", tenant->name, tenant->policy);
+    return true;
+}
+
+static void tenants_from_before_policies_may_do_what_they_could(void **state)
+{
+    static const char before[] = "INSERT INTO tenants VALUES (1, 'default', 'default', NULL, -1, "
+                                 "-1, -1, -1, -1, 0, 1, 1, 1),"
+                                 " (2, 'team', 'team', NULL, -1, -1, -1, -1, -1, 0, 1, 1, 1)";
+    struct store_fixture *fixture = *state;
+    char path[128];
+    char told[512] = "";
+    struct ty_conn conn;
+    struct ty_error err = {0};
+    store_fixture_close(fixture);
+    path_of(fixture, "trainyard.db", path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(ty_conn_open(&conn, path, NULL, true, &err), TY_OK);
+    assert_int_equal(ty_migrate(&conn, ty_migrations, 5, &err), TY_OK);
+    assert_int_equal(ty_conn_exec(&conn, before, "tenants", &err), TY_OK);
+    ty_conn_close(&conn);
+    store_fixture_open(fixture);
+    assert_int_equal(ty_tenants_list(fixture->reader, 0, 10, note_policy, told, &err), TY_OK);
+    assert_string_equal(
+        told, "default " TY_POLICY_OPEN "\n"
+              "team {\"images\":[\"*\"],\"volumes\":[\"*\"],\"storage_classes\":[\"*\"]}\n");
 }
 
 static void a_failing_migration_leaves_the_version_before_it(void **state)
@@ -718,6 +750,7 @@ int main(void)
         TEST(a_newer_database_is_refused_and_left_alone),
         TEST(a_database_of_another_program_is_refused_and_left_alone),
         TEST(every_older_version_is_brought_up),
+        TEST(tenants_from_before_policies_may_do_what_they_could),
         TEST(a_failing_migration_leaves_the_version_before_it),
         TEST(every_statement_of_the_table_can_be_prepared),
         TEST(no_statement_scans_a_table_that_grows_with_the_jobs),
