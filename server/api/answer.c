@@ -118,12 +118,29 @@ void api_answer_faults(struct ty_request *request, const struct ty_error *err,
     ty_request_answer(request, ty_response_error(err, faults));
 }
 
-void api_answer_json(struct ty_request *request, int status, struct ty_buf *buf, const char *etag)
+struct ty_response *api_object(int status, struct ty_buf *buf, const char *etag, const char *path)
 {
     struct ty_response *response = ty_response_buf(status, "application/json", buf);
     if (etag)
         ty_response_etag(response, etag);
-    ty_request_answer(request, response);
+    if (path)
+        ty_response_location(response, path);
+    return response;
+}
+
+void api_answer_json(struct ty_request *request, int status, struct ty_buf *buf, const char *etag)
+{
+    ty_request_answer(request, api_object(status, buf, etag, NULL));
+}
+
+void api_end_object(struct ty_json_writer *writer, const char *etag, const char *path)
+{
+    ty_json_put_string(writer, "etag", etag);
+    ty_json_key(writer, "links");
+    ty_json_object(writer);
+    ty_json_put_string(writer, "self", path);
+    ty_json_end(writer);
+    ty_json_end(writer);
 }
 
 void api_answer_empty(struct ty_request *request, int status)

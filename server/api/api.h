@@ -95,6 +95,28 @@ bool api_to_pool(struct ty_api *api, struct ty_request *request, ty_handler *sec
 ty_status api_cursor(const struct ty_api *api, struct ty_request *request, const char *query,
                      struct ty_cursor *cursor_out, struct ty_error *err) TY_MUST_CHECK;
 
+/* A page that a visitor of the store fills, with one row more asked for than it takes. */
+struct api_page {
+    struct ty_json_writer writer;
+    size_t limit;
+    size_t count;
+    bool more;
+    struct ty_cursor next; /* the last item's place in the list */
+};
+
+/* Whether this row has no room any more: asked first for each, and a true ends the visit. */
+static inline bool api_page_full(struct api_page *page)
+{
+    page->more = page->count == page->limit;
+    return page->more;
+}
+
+/* The cursor of what follows the page, NULL at the end of the list. */
+static inline const struct ty_cursor *api_page_next(const struct api_page *page)
+{
+    return page->more ? &page->next : NULL;
+}
+
 /* Start a page in `body`, which is made empty: the object and its items array are open. */
 void api_begin_page(struct ty_json_writer *writer, struct ty_buf *body);
 
@@ -108,6 +130,10 @@ void api_answer_error(struct ty_request *request, const struct ty_error *err);
 void api_answer_faults(struct ty_request *request, const struct ty_error *err,
                        const struct ty_faults *faults);
 void api_answer_json(struct ty_request *request, int status, struct ty_buf *buf, const char *etag);
+/* An object as an answer that is not given yet; `path` is its Location, NULL for none. */
+struct ty_response *api_object(int status, struct ty_buf *buf, const char *etag, const char *path);
+/* End an object with its own ETag and where it is found. */
+void api_end_object(struct ty_json_writer *writer, const char *etag, const char *path);
 void api_answer_empty(struct ty_request *request, int status);
 /* 204 for what is gone; with ?allow_missing=true also for what was never there. */
 void api_answer_deletion(struct ty_request *request, ty_status status, const struct ty_error *err);

@@ -55,9 +55,7 @@ static void note_problem(struct batch *batch, size_t index, const struct ty_erro
     struct ty_json_writer writer;
     ty_auto_buf problem = {0};
     ty_buf_init(&problem, 256 * 1024);
-    bool quiet =
-        err->status == TY_INTERNAL || err->status == TY_CORRUPT || err->status == TY_NO_MEMORY;
-    ty_problem_write(&problem, kind, quiet ? NULL : err->text, ty_request_path(batch->request),
+    ty_problem_write(&problem, kind, ty_problem_detail(err), ty_request_path(batch->request),
                      ty_request_id(batch->request), faults);
     ty_json_writer_init(&writer, &batch->results[index]);
     ty_json_object(&writer);

@@ -71,22 +71,12 @@ void jobs_manifest(void *context, struct ty_request *request)
 
 /* --- transitions --- */
 
-struct history {
-    struct ty_json_writer writer;
-    size_t limit;
-    size_t count;
-    int64_t last;
-    bool more;
-};
-
 static bool write_transition(void *context, const struct ty_transition *transition)
 {
-    struct history *history = context;
-    struct ty_json_writer *writer = &history->writer;
-    if (history->count == history->limit) {
-        history->more = true;
+    struct api_page *page = context;
+    struct ty_json_writer *writer = &page->writer;
+    if (api_page_full(page))
         return false;
-    }
     ty_json_object(writer);
     ty_json_put_int(writer, "sequence", transition->sequence);
     ty_json_put_time(writer, "at", transition->at);
@@ -99,8 +89,8 @@ static bool write_transition(void *context, const struct ty_transition *transiti
     ty_json_put_string(writer, "message", transition->message);
     ty_json_put_int(writer, "attempt", transition->attempt);
     ty_json_end(writer);
-    history->last = transition->sequence;
-    history->count++;
+    page->next.row = transition->sequence;
+    page->count++;
     return true;
 }
 
@@ -110,20 +100,19 @@ void jobs_transitions(void *context, struct ty_request *request)
     struct ty_job_record record;
     struct ty_cursor cursor;
     struct ty_error err;
-    struct history history = {.limit = api_limit(request)};
+    struct api_page page = {.limit = api_limit(request)};
     char identity[TY_ID_TEXT + 16];
     ty_auto_buf body = {0};
-    api_begin_page(&history.writer, &body);
+    api_begin_page(&page.writer, &body);
     snprintf(identity, sizeof identity, "transitions|%s", ty_request_variable(request, "job_id"));
     if (api_find_job(api, request, &record, &err) != TY_OK ||
         api_cursor(api, request, identity, &cursor, &err) != TY_OK ||
-        ty_transitions_list(api_reader(api, request), record.row, cursor.row, history.limit + 1,
-                            write_transition, &history, &err) != TY_OK) {
+        ty_transitions_list(api_reader(api, request), record.row, cursor.row, page.limit + 1,
+                            write_transition, &page, &err) != TY_OK) {
         api_answer_error(request, &err);
         return;
     }
-    struct ty_cursor next = {.row = history.last};
-    api_answer_page(api, request, &history.writer, identity, history.more ? &next : NULL);
+    api_answer_page(api, request, &page.writer, identity, api_page_next(&page));
 }
 
 /* --- replicas: as last observed; before that, those that will be --- */

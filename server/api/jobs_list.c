@@ -1,27 +1,22 @@
 /* GET /v1/jobs: one page, written row by row. */
 #include "api/api.h"
 
-struct page {
+struct job_list {
+    struct api_page page;
     struct ty_api *api;
-    struct ty_json_writer writer;
-    size_t limit;
-    size_t count;
-    int64_t last_row;
-    bool more;
 };
 
 static bool write_item(void *context, const struct ty_job_record *record)
 {
-    struct page *page = context;
-    if (page->count == page->limit) {
-        page->more = true;
+    struct job_list *list = context;
+    struct api_page *page = &list->page;
+    if (api_page_full(page))
         return false;
-    }
     int64_t position = record->status.state == TY_JOB_QUEUED
-                           ? ty_engine_queue_position(page->api->options.engine, record->id)
+                           ? ty_engine_queue_position(list->api->options.engine, record->id)
                            : 0;
     api_write_job(&page->writer, record, NULL, position);
-    page->last_row = record->row;
+    page->next.row = record->row;
     page->count++;
     return true;
 }
@@ -97,8 +92,8 @@ static void write_identity(const struct ty_job_query *query, struct ty_buf *out)
         ty_buf_addf(out, "|%s=%s", query->labels[i].key, query->labels[i].value);
 }
 
-static ty_status list(struct ty_api *api, struct ty_request *request, struct ty_buf *identity,
-                      struct page *page, struct ty_error *err)
+static ty_status fill(struct ty_api *api, struct ty_request *request, struct ty_buf *identity,
+                      struct job_list *list, struct ty_error *err)
 {
     struct ty_job_query query = {0};
     struct ty_cursor cursor;
@@ -109,8 +104,8 @@ static ty_status list(struct ty_api *api, struct ty_request *request, struct ty_
         api_cursor(api, request, identity->data, &cursor, err) != TY_OK)
         return err->status;
     query.after_row = cursor.row;
-    query.limit = page->limit + 1;
-    return ty_jobs_list(api_reader(api, request), &query, write_item, page, err);
+    query.limit = list->page.limit + 1;
+    return ty_jobs_list(api_reader(api, request), &query, write_item, list, err);
 }
 
 void jobs_list(void *context, struct ty_request *request)
@@ -120,12 +115,11 @@ void jobs_list(void *context, struct ty_request *request)
     ty_auto_buf body = {0};
     ty_auto_buf identity = {0};
     ty_buf_init(&identity, 4096);
-    struct page page = {.api = api, .limit = api_limit(request)};
-    api_begin_page(&page.writer, &body);
-    if (list(api, request, &identity, &page, &err) != TY_OK) {
+    struct job_list list = {.page.limit = api_limit(request), .api = api};
+    api_begin_page(&list.page.writer, &body);
+    if (fill(api, request, &identity, &list, &err) != TY_OK) {
         api_answer_error(request, &err);
         return;
     }
-    struct ty_cursor next = {.row = page.last_row};
-    api_answer_page(api, request, &page.writer, identity.data, page.more ? &next : NULL);
+    api_answer_page(api, request, &list.page.writer, identity.data, api_page_next(&list.page));
 }

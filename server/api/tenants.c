@@ -14,6 +14,11 @@ static void tenant_etag(const struct ty_tenant_record *tenant, char out[API_ETAG
              TRAINYARD_VERSION);
 }
 
+static void tenant_path(const char *name, char out[TENANT_PATH])
+{
+    snprintf(out, TENANT_PATH, "/v1/tenants/%s", name);
+}
+
 /* A negative limit is none. */
 static void put_limit(struct ty_json_writer *writer, const char *key, int32_t limit)
 {
@@ -26,7 +31,7 @@ void write_tenant(struct ty_json_writer *writer, const struct ty_tenant_record *
     char etag[API_ETAG];
     char path[TENANT_PATH];
     tenant_etag(tenant, etag);
-    snprintf(path, sizeof path, "/v1/tenants/%s", tenant->name);
+    tenant_path(tenant->name, path);
     ty_json_object(writer);
     ty_json_put_string(writer, "name", tenant->name);
     ty_json_put_string(writer, "namespace", tenant->namespace);
@@ -52,40 +57,30 @@ void write_tenant(struct ty_json_writer *writer, const struct ty_tenant_record *
     ty_json_end(writer);
     ty_json_put_time(writer, "created_at", tenant->created_at);
     ty_json_put_time(writer, "updated_at", tenant->updated_at);
-    ty_json_put_string(writer, "etag", etag);
-    ty_json_key(writer, "links");
-    ty_json_object(writer);
-    ty_json_put_string(writer, "self", path);
-    ty_json_end(writer);
-    ty_json_end(writer);
+    api_end_object(writer, etag, path);
 }
 
 /* --- GET --- */
 
-struct tenant_page {
+struct tenant_list {
+    struct api_page page;
     struct ty_reader *reader;
-    struct ty_json_writer writer;
-    size_t limit;
-    size_t count;
-    int64_t last_row;
-    bool more;
     char etag[API_ETAG]; /* of the last one */
 };
 
 static bool visit_tenant(void *context, const struct ty_tenant_record *tenant)
 {
-    struct tenant_page *page = context;
+    struct tenant_list *list = context;
+    struct api_page *page = &list->page;
     struct ty_tenant_counts counts = {0};
     struct ty_error err;
-    if (page->count == page->limit) {
-        page->more = true;
+    if (api_page_full(page))
         return false;
-    }
-    if (ty_tenants_count(page->reader, tenant->row, &counts, &err) != TY_OK)
+    if (ty_tenants_count(list->reader, tenant->row, &counts, &err) != TY_OK)
         counts = (struct ty_tenant_counts){0};
     write_tenant(&page->writer, tenant, &counts);
-    tenant_etag(tenant, page->etag);
-    page->last_row = tenant->row;
+    tenant_etag(tenant, list->etag);
+    page->next.row = tenant->row;
     page->count++;
     return true;
 }
@@ -93,23 +88,18 @@ static bool visit_tenant(void *context, const struct ty_tenant_record *tenant)
 static void answer_tenant(struct ty_api *api, struct ty_request *request, const char *name,
                           int status)
 {
-    struct tenant_page page = {.reader = api_reader(api, request), .limit = 1};
+    struct tenant_list one = {.page.limit = 1, .reader = api_reader(api, request)};
     struct ty_error err;
     char path[TENANT_PATH];
     ty_auto_buf body = {0};
     ty_buf_init(&body, 64 * 1024);
-    ty_json_writer_init(&page.writer, &body);
-    if (ty_tenants_get(page.reader, name, visit_tenant, &page, &err) != TY_OK) {
+    ty_json_writer_init(&one.page.writer, &body);
+    if (ty_tenants_get(one.reader, name, visit_tenant, &one, &err) != TY_OK) {
         api_answer_error(request, &err);
         return;
     }
-    struct ty_response *response = ty_response_buf(status, "application/json", &body);
-    ty_response_etag(response, page.etag);
-    if (status == 201) {
-        snprintf(path, sizeof path, "/v1/tenants/%s", name);
-        ty_response_location(response, path);
-    }
-    ty_request_answer(request, response);
+    tenant_path(name, path);
+    ty_request_answer(request, api_object(status, &body, one.etag, status == 201 ? path : NULL));
 }
 
 /* A tenant's administrator sees its own tenant; others are unknown to it. */
@@ -129,19 +119,20 @@ void tenants_get(void *context, struct ty_request *request)
 void tenants_list(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
-    struct tenant_page page = {.reader = api_reader(api, request), .limit = api_limit(request)};
+    struct tenant_list list = {.page.limit = api_limit(request),
+                               .reader = api_reader(api, request)};
+    struct api_page *page = &list.page;
     struct ty_cursor cursor;
     struct ty_error err;
     ty_auto_buf body = {0};
-    api_begin_page(&page.writer, &body);
+    api_begin_page(&page->writer, &body);
     if (api_cursor(api, request, "tenants", &cursor, &err) != TY_OK ||
-        ty_tenants_list(page.reader, cursor.row, page.limit + 1, visit_tenant, &page, &err) !=
+        ty_tenants_list(list.reader, cursor.row, page->limit + 1, visit_tenant, &list, &err) !=
             TY_OK) {
         api_answer_error(request, &err);
         return;
     }
-    struct ty_cursor next = {.row = page.last_row};
-    api_answer_page(api, request, &page.writer, "tenants", page.more ? &next : NULL);
+    api_answer_page(api, request, &page->writer, "tenants", api_page_next(page));
 }
 
 /* --- POST and PATCH --- */
@@ -337,21 +328,21 @@ void whoami(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
     const struct ty_principal *caller = api_caller(request);
-    struct tenant_page page = {.reader = api_reader(api, request), .limit = 1};
+    struct tenant_list list = {.page.limit = 1, .reader = api_reader(api, request)};
+    struct ty_json_writer *writer = &list.page.writer;
     struct ty_error err;
     ty_auto_buf body = {0};
     ty_buf_init(&body, 64 * 1024);
-    ty_json_writer_init(&page.writer, &body);
-    ty_json_object(&page.writer);
-    ty_json_key(&page.writer, "token");
-    ty_status status =
-        ty_tokens_get(page.reader, 0, caller->token_id, visit_token, &page.writer, &err);
-    ty_json_key(&page.writer, "tenant");
+    ty_json_writer_init(writer, &body);
+    ty_json_object(writer);
+    ty_json_key(writer, "token");
+    ty_status status = ty_tokens_get(list.reader, 0, caller->token_id, visit_token, writer, &err);
+    ty_json_key(writer, "tenant");
     if (status == TY_OK)
-        status = ty_tenants_get(page.reader, caller->tenant_name, visit_tenant, &page, &err);
-    ty_json_key(&page.writer, "scopes");
-    write_scopes(&page.writer, caller->scopes);
-    ty_json_end(&page.writer);
+        status = ty_tenants_get(list.reader, caller->tenant_name, visit_tenant, &list, &err);
+    ty_json_key(writer, "scopes");
+    write_scopes(writer, caller->scopes);
+    ty_json_end(writer);
     if (status == TY_OK)
         api_answer_json(request, 200, &body, NULL);
     else

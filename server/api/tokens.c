@@ -46,13 +46,18 @@ static void token_etag(const struct ty_token_record *token, char out[API_ETAG])
              (uint64_t)(token->revoked_at ^ token->last_used_at));
 }
 
+static void token_path(const char *id, char out[TOKEN_PATH])
+{
+    snprintf(out, TOKEN_PATH, "/v1/tokens/%s", id);
+}
+
 void write_token(struct ty_json_writer *writer, const struct ty_token_record *token,
                  const char *secret)
 {
     char etag[API_ETAG];
     char path[TOKEN_PATH];
     token_etag(token, etag);
-    snprintf(path, sizeof path, "/v1/tokens/%s", token->id);
+    token_path(token->id, path);
     ty_json_object(writer);
     ty_json_put_string(writer, "id", token->id);
     ty_json_put_string(writer, "name", token->name);
@@ -68,12 +73,7 @@ void write_token(struct ty_json_writer *writer, const struct ty_token_record *to
     ty_json_put_time(writer, "last_used_at", token->last_used_at);
     if (secret)
         ty_json_put_string(writer, "token", secret);
-    ty_json_put_string(writer, "etag", etag);
-    ty_json_key(writer, "links");
-    ty_json_object(writer);
-    ty_json_put_string(writer, "self", path);
-    ty_json_end(writer);
-    ty_json_end(writer);
+    api_end_object(writer, etag, path);
 }
 
 ty_status reload_access(struct ty_api *api, struct ty_request *request, struct ty_error *err)
@@ -119,13 +119,9 @@ static void answer_token(struct ty_api *api, struct ty_request *request, const c
         api_answer_error(request, &err);
         return;
     }
-    struct ty_response *response = ty_response_buf(status, "application/json", &body);
-    ty_response_etag(response, one.etag);
+    token_path(id, path);
+    struct ty_response *response = api_object(status, &body, one.etag, status == 201 ? path : NULL);
     ty_response_compress(response, secret == NULL);
-    if (status == 201) {
-        snprintf(path, sizeof path, "/v1/tokens/%s", id);
-        ty_response_location(response, path);
-    }
     ty_request_answer(request, response);
 }
 
@@ -134,22 +130,12 @@ void tokens_get(void *context, struct ty_request *request)
     answer_token(context, request, ty_request_variable(request, "token_id"), NULL, 200);
 }
 
-struct token_page {
-    struct ty_json_writer writer;
-    size_t limit;
-    size_t count;
-    int64_t last_row;
-    bool more;
-};
-
 static bool visit_item(void *context, const struct ty_token_record *token)
 {
-    struct token_page *page = context;
-    if (page->count == page->limit) {
-        page->more = true;
+    struct api_page *page = context;
+    if (api_page_full(page))
         return false;
-    }
-    page->last_row = token->row;
+    page->next.row = token->row;
     if (token->revoked_at == 0) {
         write_token(&page->writer, token, NULL);
         page->count++;
@@ -160,7 +146,7 @@ static bool visit_item(void *context, const struct ty_token_record *token)
 void tokens_list(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
-    struct token_page page = {.limit = api_limit(request)};
+    struct api_page page = {.limit = api_limit(request)};
     struct ty_cursor cursor;
     struct ty_error err;
     ty_auto_buf body = {0};
@@ -172,8 +158,7 @@ void tokens_list(void *context, struct ty_request *request)
         api_answer_error(request, &err);
         return;
     }
-    struct ty_cursor next = {.row = page.last_row};
-    api_answer_page(api, request, &page.writer, "tokens", page.more ? &next : NULL);
+    api_answer_page(api, request, &page.writer, "tokens", api_page_next(&page));
 }
 
 /* --- POST --- */

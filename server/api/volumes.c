@@ -30,6 +30,11 @@ static void volume_etag(const struct ty_volume_record *volume, char out[API_ETAG
     snprintf(out, API_ETAG, "\"v%" PRId64 "-%s\"", volume->row, TRAINYARD_VERSION);
 }
 
+static void volume_path(const char *name, char out[VOLUME_PATH])
+{
+    snprintf(out, VOLUME_PATH, "/v1/volumes/%s", name);
+}
+
 /* --- writing one --- */
 
 struct users {
@@ -72,7 +77,7 @@ static void write_volume(struct ty_api *api, struct ty_reader *reader,
     char etag[API_ETAG];
     char path[VOLUME_PATH];
     volume_etag(volume, etag);
-    snprintf(path, sizeof path, "/v1/volumes/%s", volume->name);
+    volume_path(volume->name, path);
     ty_json_object(writer);
     ty_json_put_string(writer, "name", volume->name);
     ty_json_put_string(writer, "size", volume->size);
@@ -81,12 +86,7 @@ static void write_volume(struct ty_api *api, struct ty_reader *reader,
     ty_json_put_string(writer, "storage_class", volume->storage_class);
     write_use(api, reader, writer, volume);
     ty_json_put_time(writer, "created_at", volume->created_at);
-    ty_json_put_string(writer, "etag", etag);
-    ty_json_key(writer, "links");
-    ty_json_object(writer);
-    ty_json_put_string(writer, "self", path);
-    ty_json_end(writer);
-    ty_json_end(writer);
+    api_end_object(writer, etag, path);
 }
 
 /* --- GET one --- */
@@ -120,13 +120,9 @@ static void answer_volume(struct ty_api *api, struct ty_request *request, const 
         api_answer_error(request, &err);
         return;
     }
-    struct ty_response *response = ty_response_buf(status, "application/json", &one.body);
-    ty_response_etag(response, one.etag);
-    if (status == 201) {
-        snprintf(path, sizeof path, "/v1/volumes/%s", name);
-        ty_response_location(response, path);
-    }
-    ty_request_answer(request, response);
+    volume_path(name, path);
+    ty_request_answer(request,
+                      api_object(status, &one.body, one.etag, status == 201 ? path : NULL));
 }
 
 void volumes_get(void *context, struct ty_request *request)
@@ -136,24 +132,19 @@ void volumes_get(void *context, struct ty_request *request)
 
 /* --- the list --- */
 
-struct volume_page {
+struct volume_list {
+    struct api_page page;
     struct ty_api *api;
     struct ty_reader *reader;
-    struct ty_json_writer writer;
-    size_t limit;
-    size_t count;
-    struct ty_cursor next;
-    bool more;
 };
 
 static bool visit_item(void *context, const struct ty_volume_record *volume)
 {
-    struct volume_page *page = context;
-    if (page->count == page->limit) {
-        page->more = true;
+    struct volume_list *list = context;
+    struct api_page *page = &list->page;
+    if (api_page_full(page))
         return false;
-    }
-    write_volume(page->api, page->reader, &page->writer, volume);
+    write_volume(list->api, list->reader, &page->writer, volume);
     ty_str_copy(page->next.text, sizeof page->next.text, volume->name);
     page->count++;
     return true;
@@ -162,19 +153,20 @@ static bool visit_item(void *context, const struct ty_volume_record *volume)
 void volumes_list(void *context, struct ty_request *request)
 {
     struct ty_api *api = context;
-    struct volume_page page = {
-        .api = api, .reader = api_reader(api, request), .limit = api_limit(request)};
+    struct volume_list list = {
+        .page.limit = api_limit(request), .api = api, .reader = api_reader(api, request)};
+    struct api_page *page = &list.page;
     struct ty_cursor cursor;
     struct ty_error err;
     ty_auto_buf body = {0};
-    api_begin_page(&page.writer, &body);
+    api_begin_page(&page->writer, &body);
     if (api_cursor(api, request, "volumes", &cursor, &err) != TY_OK ||
-        ty_volumes_list(page.reader, api_caller(request)->tenant, cursor.text, page.limit + 1,
-                        visit_item, &page, &err) != TY_OK) {
+        ty_volumes_list(list.reader, api_caller(request)->tenant, cursor.text, page->limit + 1,
+                        visit_item, &list, &err) != TY_OK) {
         api_answer_error(request, &err);
         return;
     }
-    api_answer_page(api, request, &page.writer, "volumes", page.more ? &page.next : NULL);
+    api_answer_page(api, request, &page->writer, "volumes", api_page_next(page));
 }
 
 /* --- POST --- */

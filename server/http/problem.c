@@ -69,6 +69,14 @@ const struct ty_problem_kind *ty_problem_of_error(const struct ty_error *err)
     return kind ? kind : ty_problem_of_status(err->status);
 }
 
+const char *ty_problem_detail(const struct ty_error *err)
+{
+    bool private = err->status == TY_INTERNAL || err->status == TY_CORRUPT ||
+                   err->status == TY_NO_MEMORY || err->status == TY_OK;
+
+    return private || !err->text[0] ? NULL : err->text;
+}
+
 static void write_faults(struct ty_json_writer *writer, const struct ty_faults *faults)
 {
     ty_json_key(writer, "errors");

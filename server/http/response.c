@@ -154,11 +154,7 @@ struct ty_response *ty_response_problem(const char *code, const char *detail,
 
 struct ty_response *ty_response_error(const struct ty_error *err, const struct ty_faults *faults)
 {
-    bool private = err->status == TY_INTERNAL || err->status == TY_CORRUPT ||
-                   err->status == TY_NO_MEMORY || err->status == TY_OK;
-
-    return ty_response_problem(ty_problem_of_error(err)->code,
-                               private || !err->text[0] ? NULL : err->text, faults);
+    return ty_response_problem(ty_problem_of_error(err)->code, ty_problem_detail(err), faults);
 }
 
 bool ty_field_list_add(struct ty_field_list *list, struct ty_arena *arena, const char *name,

@@ -27,6 +27,9 @@ const struct ty_problem_kind *ty_problem_of_status(ty_status status);
 /* The row for a failed call: err->code's where the catalogue has it, else its status's. */
 const struct ty_problem_kind *ty_problem_of_error(const struct ty_error *err);
 
+/* The words of a failed call that a client may see; NULL for those that speak of our insides. */
+const char *ty_problem_detail(const struct ty_error *err);
+
 /* Append the document. `detail` NULL stands for the row's meaning, `faults` may be NULL. */
 void ty_problem_write(struct ty_buf *buf, const struct ty_problem_kind *kind, const char *detail,
                       const char *instance, const char *request_id, const struct ty_faults *faults);

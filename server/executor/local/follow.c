@@ -283,6 +283,13 @@ void *ty_local_follow(void *context)
     return NULL;
 }
 
+void ty_local_wake(struct local *local)
+{
+    const uint64_t one = 1;
+    ssize_t written = write(local->wake_fd, &one, sizeof one);
+    (void)written; /* only fails when it is awake anyway */
+}
+
 ty_status ty_local_send(struct local *local, const struct local_command *command,
                         struct ty_error *err)
 {
@@ -300,8 +307,6 @@ ty_status ty_local_send(struct local *local, const struct local_command *command
         local->first_command = copy;
     local->last_command = copy;
     pthread_mutex_unlock(&local->lock);
-    uint64_t one = 1;
-    ssize_t written = write(local->wake_fd, &one, sizeof one);
-    (void)written; /* only fails when it is awake anyway */
+    ty_local_wake(local);
     return TY_OK;
 }

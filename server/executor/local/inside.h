@@ -145,8 +145,9 @@ ty_status ty_local_describe(struct ty_executor *executor, json_t **object_out,
                             struct ty_error *err);
 
 /* --- follow.c --- */
-void *ty_local_follow(void *local);    /* the thread's body */
-void ty_local_free_tracked(void *run); /* a struct tracked or NULL */
+void *ty_local_follow(void *local);      /* the thread's body */
+void ty_local_free_tracked(void *run);   /* a struct tracked or NULL */
+void ty_local_wake(struct local *local); /* the thread looks at what is new */
 /* Queue a command and wake the thread. Takes the command's plan in any case: no other thread may
  * hold it. */
 ty_status ty_local_send(struct local *local, const struct local_command *command,

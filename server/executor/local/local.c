@@ -210,9 +210,7 @@ static void destroy(struct ty_executor *executor)
         pthread_mutex_lock(&local->lock);
         local->stopping = true;
         pthread_mutex_unlock(&local->lock);
-        uint64_t one = 1;
-        ssize_t written = write(local->wake_fd, &one, sizeof one);
-        (void)written;
+        ty_local_wake(local);
         pthread_join(local->thread, NULL);
     }
     while (local->first_command) {
