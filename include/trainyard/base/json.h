@@ -17,9 +17,9 @@ enum { TY_JSON_DEPTH = 32, TY_JSON_MEMBERS = 100000 };
 ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out,
                         struct ty_error *err) TY_MUST_CHECK;
 
-/* Apply a merge patch (RFC 7396) to the object `target`, which must be the caller's alone: members of
- * `patch` replace, objects are merged, null removes. Values are copied. TY_NO_MEMORY: `target` may
- * be half changed. */
+/* Apply a merge patch (RFC 7396) to the object `target`, which must be the caller's alone: members
+ * of `patch` replace, objects are merged, null removes. Values are copied. TY_NO_MEMORY: `target`
+ * may be half changed. */
 ty_status ty_json_merge(json_t *target, const json_t *patch, struct ty_error *err) TY_MUST_CHECK;
 
 /* The same with a patch of one member. */
