@@ -47,12 +47,11 @@ bool ty_id_valid(const char *prefix, const char *text)
     return digits[0] <= '7' && strspn(digits, alphabet) == DIGITS;
 }
 
-void ty_id_suffix(const char *id, size_t digits, char *out)
+void ty_id_short(const char *id, char out[TY_ID_SHORT])
 {
+    enum { STEP_AT = 6, STEP = 3, RANDOM = TY_ID_SHORT - 1 - STEP };
     size_t len = strlen(id);
+    const char *digits = len > DIGITS ? id + len - DIGITS : id;
 
-    if (digits > len)
-        digits = len;
-    memcpy(out, id + len - digits, digits);
-    out[digits] = '\0';
+    snprintf(out, TY_ID_SHORT, "%.*s%s", STEP, digits + STEP_AT, id + len - RANDOM);
 }

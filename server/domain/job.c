@@ -103,11 +103,10 @@ ty_status ty_job_cause_parse(const char *name, ty_job_cause *cause_out)
 
 void ty_object_name_make(const char *name, const char *job_id, char out[TY_OBJECT_NAME])
 {
-    enum { SUFFIX = 8 };
-    char suffix[SUFFIX + 1];
-    size_t len = strnlen(name, TY_OBJECT_NAME - SUFFIX - 2);
+    char suffix[TY_ID_SHORT];
+    size_t len = strnlen(name, TY_OBJECT_NAME - sizeof(suffix) - 1);
 
-    ty_id_suffix(job_id, SUFFIX, suffix);
+    ty_id_short(job_id, suffix);
     memcpy(out, name, len);
     out[len] = '-';
     memcpy(out + len + 1, suffix, sizeof(suffix));

@@ -17,8 +17,11 @@ void ty_id_make(const struct ty_random *random, int64_t wall_us, const char *pre
  * this. */
 bool ty_id_valid(const char *prefix, const char *text);
 
-/* The last `digits` (1..16) random digits of an id, lower-case base32, NUL-ended: a short, DNS-safe
- * suffix. */
-void ty_id_suffix(const char *id, size_t digits, char *out);
+enum { TY_ID_SHORT = 9 }; /* 8 digits with their NUL */
+
+/* A short, DNS-safe name made of a valid id: three digits of its time (32 ms a step, round after 17
+ * minutes) and its last five random ones. Short names made one after another lie close together, so
+ * that an index of them is written in few places however many there are. */
+void ty_id_short(const char *id, char out[TY_ID_SHORT]);
 
 #endif

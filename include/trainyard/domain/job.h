@@ -106,8 +106,8 @@ ty_status ty_job_state_parse(const char *name, ty_job_state *state_out) TY_MUST_
 ty_status ty_job_cause_parse(const char *name, ty_job_cause *cause_out) TY_MUST_CHECK;
 
 /* The name of the PyTorchJob and the prefix of everything that belongs to the job: "<name>-<8
- * base32 digits of the id>". `name` is a spec's (its length was judged there); a longer one is cut.
- */
+ * base32 digits of the id>" (ty_id_short). `name` is a spec's (its length was judged
+ * there); a longer one is cut. */
 void ty_object_name_make(const char *name, const char *job_id, char out[TY_OBJECT_NAME]);
 
 #endif

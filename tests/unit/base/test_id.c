@@ -83,17 +83,32 @@ static void only_a_prefix_and_26_digits_are_valid(void **state)
         assert_int_equal(ty_id_valid("job_", cases[i].text), cases[i].valid);
 }
 
-static void the_suffix_is_the_last_digits(void **state)
+static void a_short_name_has_digits_of_the_time_and_random_ones(void **state)
 {
-    char suffix[17];
+    char name[TY_ID_SHORT];
 
     (void)state;
-    ty_id_suffix("job_01aryz6s410123456789abcdef", 8, suffix);
-    assert_string_equal(suffix, "89abcdef");
-    ty_id_suffix("job_01aryz6s410123456789abcdef", 16, suffix);
-    assert_string_equal(suffix, "0123456789abcdef");
-    ty_id_suffix("abc", 16, suffix);
-    assert_string_equal(suffix, "abc");
+    ty_id_short("job_01aryz6s410123456789abcdef", name);
+    assert_string_equal(name, "6s4bcdef");
+}
+
+static void short_names_of_one_moment_begin_alike(void **state)
+{
+    struct ty_seeded seeded;
+    struct ty_random random = ty_random_seeded(&seeded, 7);
+    char id[TY_ID_TEXT];
+    char first[TY_ID_SHORT];
+    char next[TY_ID_SHORT];
+
+    (void)state;
+    ty_id_make(&random, INT64_C(1767225600000) * 1000, "job_", id);
+    ty_id_short(id, first);
+    for (int64_t ms = 1; ms < 32; ms++) {
+        ty_id_make(&random, (INT64_C(1767225600000) + ms) * 1000, "job_", id);
+        ty_id_short(id, next);
+        assert_memory_equal(next, first, 3);
+        assert_string_not_equal(next, first);
+    }
 }
 
 int main(void)
@@ -103,7 +118,8 @@ int main(void)
         cmocka_unit_test(a_prefix_that_is_too_long_is_cut),
         cmocka_unit_test(ids_sort_by_time_and_differ_within_a_millisecond),
         cmocka_unit_test(only_a_prefix_and_26_digits_are_valid),
-        cmocka_unit_test(the_suffix_is_the_last_digits),
+        cmocka_unit_test(a_short_name_has_digits_of_the_time_and_random_ones),
+        cmocka_unit_test(short_names_of_one_moment_begin_alike),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
