@@ -7,19 +7,12 @@
 
 enum { SHARE_UNIT = 1000000, SHARE_OF_UNKNOWN = 1000 };
 
-/* What is left to give in each dimension; INT64_MAX = no limit. */
-struct room {
-    int64_t jobs;
-    int64_t replicas;
-    int64_t gpus;
-};
-
 /* One tenant's line: its jobs lie together in `jobs`, best first. */
 struct line {
     size_t next;
     size_t end;
-    struct room whole; /* its quota */
-    struct room left;
+    struct admit_room whole; /* its quota */
+    struct admit_room left;
     struct admit_use considered; /* admitted and considered before: what its share is made of */
 };
 
@@ -28,8 +21,8 @@ struct judge {
     struct line *lines;
     struct line **heap; /* lines that have jobs left, the next to consider first */
     size_t heap_count;
-    struct room whole;
-    struct room left;
+    struct admit_room whole;
+    struct admit_room left;
 };
 
 static int64_t limit_of(int64_t limit)
@@ -44,16 +37,30 @@ static int64_t less(int64_t left, int64_t taken)
     return taken < left ? left - taken : 0;
 }
 
-static void take(struct room *room, const struct admit_use *use)
+static void take(struct admit_room *room, const struct admit_use *use)
 {
     room->jobs = less(room->jobs, use->jobs);
     room->replicas = less(room->replicas, use->replicas);
     room->gpus = less(room->gpus, use->gpus);
 }
 
-static bool fits(const struct room *room, const struct admit_use *need)
+static bool fits(const struct admit_room *room, const struct admit_use *need)
 {
     return need->jobs <= room->jobs && need->replicas <= room->replicas && need->gpus <= room->gpus;
+}
+
+static struct admit_room room_of_quota(const struct ty_quota *quota)
+{
+    return (struct admit_room){.jobs = limit_of(quota->max_jobs),
+                               .replicas = limit_of(quota->max_replicas),
+                               .gpus = limit_of(quota->max_gpus)};
+}
+
+static struct admit_room room_of_machine(const struct ty_capacity *capacity)
+{
+    return (struct admit_room){.jobs = INT64_MAX,
+                               .replicas = limit_of(capacity->replicas),
+                               .gpus = limit_of(capacity->gpus)};
 }
 
 static struct admit_use need_of(const struct admit_job *job)
@@ -119,15 +126,24 @@ static int compare_position(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
+/* They mostly come in order already: then a look is enough. */
+static void sort_jobs(struct admit_round *round, int (*compare)(const void *a, const void *b))
+{
+    for (size_t i = 1; i < round->jobs_count; i++) {
+        if (compare(&round->jobs[i - 1], &round->jobs[i]) <= 0)
+            continue;
+        qsort(round->jobs, round->jobs_count, sizeof(*round->jobs), compare);
+        return;
+    }
+}
+
 static void open_lines(struct judge *judge)
 {
     struct admit_round *round = judge->round;
     for (size_t i = 0; i < round->tenants_count; i++) {
         const struct admit_tenant *tenant = &round->tenants[i];
         struct line *line = &judge->lines[i];
-        line->whole = (struct room){.jobs = limit_of(tenant->quota.max_jobs),
-                                    .replicas = limit_of(tenant->quota.max_replicas),
-                                    .gpus = limit_of(tenant->quota.max_gpus)};
+        line->whole = room_of_quota(&tenant->quota);
         line->left = line->whole;
         take(&line->left, &tenant->use);
         line->considered = tenant->use;
@@ -144,19 +160,20 @@ static void open_lines(struct judge *judge)
         sift_down(judge, i - 1);
 }
 
-static admit_verdict judge_job(struct judge *judge, struct line *line, const struct admit_use *need)
+static admit_verdict judge_need(const struct admit_room *quota, struct admit_room *quota_left,
+                                const struct admit_room *machine, struct admit_room *machine_left,
+                                const struct admit_use *need)
 {
-    if (!fits(&line->whole, need))
+    if (!fits(quota, need))
         return ADMIT_ABOVE_QUOTA;
-    if (!fits(&judge->whole, need))
+    if (!fits(machine, need))
         return ADMIT_ABOVE_CAPACITY;
-    if (!fits(&line->left, need)) {
-        take(&line->left, need);
+    bool granted = fits(quota_left, need);
+    take(quota_left, need);
+    if (!granted)
         return ADMIT_WAITS_FOR_QUOTA;
-    }
-    admit_verdict verdict = fits(&judge->left, need) ? ADMIT_NOW : ADMIT_WAITS_FOR_CAPACITY;
-    take(&line->left, need);
-    take(&judge->left, need);
+    admit_verdict verdict = fits(machine_left, need) ? ADMIT_NOW : ADMIT_WAITS_FOR_CAPACITY;
+    take(machine_left, need);
     return verdict;
 }
 
@@ -166,7 +183,7 @@ static void judge_next(struct judge *judge, int64_t position)
     struct admit_job *job = &judge->round->jobs[line->next];
     struct admit_use need = need_of(job);
     job->position = position;
-    job->verdict = judge_job(judge, line, &need);
+    job->verdict = judge_need(&line->whole, &line->left, &judge->whole, &judge->left, &need);
     line->considered.replicas += need.replicas;
     line->considered.gpus += need.gpus;
     if (++line->next == line->end)
@@ -185,15 +202,39 @@ ty_status admit_judge(struct admit_round *round)
         return TY_NO_MEMORY;
 
     struct judge judge = {.round = round, .lines = lines, .heap = heap};
-    judge.whole = (struct room){.jobs = INT64_MAX,
-                                .replicas = limit_of(round->capacity.replicas),
-                                .gpus = limit_of(round->capacity.gpus)};
+    judge.whole = room_of_machine(&round->capacity);
     judge.left = judge.whole;
     take(&judge.left, &round->use);
-    qsort(round->jobs, round->jobs_count, sizeof(*round->jobs), compare_in_line);
+    sort_jobs(round, compare_in_line);
     open_lines(&judge);
     for (int64_t position = 1; judge.heap_count > 0; position++)
         judge_next(&judge, position);
-    qsort(round->jobs, round->jobs_count, sizeof(*round->jobs), compare_position);
+    sort_jobs(round, compare_position);
     return TY_OK;
+}
+
+void admit_reach_init(struct admit_reach *reach, const struct admit_round *round,
+                      const struct admit_tenant *tenant)
+{
+    reach->quota = room_of_quota(&tenant->quota);
+    reach->quota_left = reach->quota;
+    reach->machine = room_of_machine(&round->capacity);
+    reach->machine_left = reach->machine;
+    take(&reach->quota_left, &tenant->use);
+    take(&reach->machine_left, &round->use);
+}
+
+/* Every job is one and has a replica. */
+bool admit_reach_open(const struct admit_reach *reach)
+{
+    return reach->quota_left.jobs > 0 && reach->quota_left.replicas > 0 &&
+           reach->machine_left.replicas > 0;
+}
+
+/* What a job takes does not depend on other tenants, who can only leave less of the machine. */
+void admit_reach_take(struct admit_reach *reach, const struct admit_job *job)
+{
+    struct admit_use need = need_of(job);
+    (void)judge_need(&reach->quota, &reach->quota_left, &reach->machine, &reach->machine_left,
+                     &need);
 }

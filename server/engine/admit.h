@@ -59,4 +59,28 @@ struct admit_round {
 /* Judge every job of the round. TY_NO_MEMORY: nothing was judged. */
 ty_status admit_judge(struct admit_round *round) TY_MUST_CHECK;
 
+/* What is left to give in each dimension; INT64_MAX = no limit. */
+struct admit_room {
+    int64_t jobs;
+    int64_t replicas;
+    int64_t gpus;
+};
+
+/* How far down its line a tenant's jobs can start at all. A round that is given of each line only
+ * the jobs up to where it closes admits the very jobs that a round of all would admit; what it
+ * costs depends on what there is to give, not on how many wait. Positions then mean nothing. */
+struct admit_reach {
+    struct admit_room quota;
+    struct admit_room quota_left;
+    struct admit_room machine;
+    struct admit_room machine_left; /* by this tenant alone */
+};
+
+void admit_reach_init(struct admit_reach *reach, const struct admit_round *round,
+                      const struct admit_tenant *tenant);
+/* Whether a further job may start. */
+bool admit_reach_open(const struct admit_reach *reach);
+/* Take in the next job of the line, best first. */
+void admit_reach_take(struct admit_reach *reach, const struct admit_job *job);
+
 #endif

@@ -211,6 +211,7 @@ void ty_engine_destroy(struct ty_engine *engine)
     timers_done(&engine->timers);
     trash_close(engine);
     free(engine->tenants);
+    free(engine->round_jobs);
     pthread_mutex_destroy(&engine->view_lock);
     inbox_done(&engine->inbox);
     free(engine);

@@ -1,7 +1,8 @@
-/* The waiting line. A round judges everyone in it at once (admit.h) and starts whoever may; it is
- * held only after a change (a job came, another gave back what it held, quotas or capacity
- * changed), and never takes more than a small part of the time: the longer the line, the longer
- * the pause after a round. */
+/* The waiting line. A round is held only after a change (a job came, another gave back what it
+ * held, quotas or capacity changed). It looks at the jobs that could start at all, so that what it
+ * costs depends on what there is to give and not on how many wait; positions and the words on why
+ * a job waits need everyone, and come from rounds over the whole line, which are the rarer the
+ * longer it is: neither takes more than a small part of the time. */
 #include "state.h"
 
 #include "trainyard/base/failpoint.h"
@@ -19,36 +20,9 @@ enum {
     TELL_PAUSE_MS = 100,
     BUSY_PAUSE_MS = 10,      /* another write of the job is on its way */
     JOBS_PER_PAUSE_MS = 200, /* a round over so many takes a small part of a millisecond */
+    WHOLE_PER_PAUSE_MS = 50, /* the same of a round that nobody's start depends on */
     TENANTS_PAGE = 500
 };
-
-void line_enter(struct ty_engine *engine, struct live_job *job)
-{
-    if (job->queued)
-        return;
-    job->queued = true;
-    job->tell_due_ms = engine->now_ms + TELL_AFTER_MS;
-    job->queue_previous = NULL;
-    job->queue_next = engine->queue;
-    if (engine->queue)
-        engine->queue->queue_previous = job;
-    engine->queue = job;
-    engine->queue_count++;
-    engine->round_wanted = true;
-}
-
-void line_leave(struct ty_engine *engine, struct live_job *job)
-{
-    if (!job->queued)
-        return;
-    job->queued = false;
-    *(job->queue_previous ? &job->queue_previous->queue_next : &engine->queue) = job->queue_next;
-    if (job->queue_next)
-        job->queue_next->queue_previous = job->queue_previous;
-    engine->queue_count--;
-    engine->round_wanted = true;
-    atomic_store(&job->position, 0);
-}
 
 /* --- quotas --- */
 struct quota_list {
@@ -141,6 +115,32 @@ static bool tenant_index(const struct ty_engine *engine, int64_t row, size_t *in
     return true;
 }
 
+/* --- entering and leaving --- */
+void line_enter(struct ty_engine *engine, struct live_job *job)
+{
+    size_t known;
+    if (job->place.queued)
+        return;
+    job->tell_due_ms = engine->now_ms + TELL_AFTER_MS;
+    job->place = (struct queue_item){.tenant = job->facts.tenant,
+                                     .priority = job->facts.priority,
+                                     .age = job->facts.row,
+                                     .owner = job};
+    queue_add(&engine->queue, &job->place);
+    engine->round_wanted = true;
+    if (!tenant_index(engine, job->facts.tenant, &known))
+        want_quotas(engine); /* a new tenant: judged in a later round */
+}
+
+void line_leave(struct ty_engine *engine, struct live_job *job)
+{
+    if (!job->place.queued)
+        return;
+    queue_take(&engine->queue, &job->place);
+    engine->round_wanted = true;
+    atomic_store(&job->position, 0);
+}
+
 /* --- telling --- */
 static const struct {
     ty_job_cause cause;
@@ -196,29 +196,47 @@ static void add_use(struct ty_engine *engine, struct admit_tenant *tenants)
     }
 }
 
-static void add_candidates(struct ty_engine *engine, struct admit_round *round)
+static const struct admit_job *add_candidate(struct admit_round *round, struct live_job *job,
+                                             size_t tenant)
 {
-    for (struct live_job *job = engine->queue; job; job = job->queue_next) {
-        struct admit_job *candidate = &round->jobs[round->jobs_count];
-        if (!tenant_index(engine, job->facts.tenant, &candidate->tenant)) {
-            want_quotas(engine); /* a new tenant: judged in a later round */
-            continue;
-        }
-        candidate->age = job->facts.row;
-        candidate->priority = job->facts.priority;
-        candidate->replicas = job->facts.replicas;
-        candidate->gpus = job->facts.gpus;
-        candidate->owner = job;
-        round->jobs_count++;
+    struct admit_job *candidate = &round->jobs[round->jobs_count++];
+    *candidate = (struct admit_job){.tenant = tenant,
+                                    .age = job->facts.row,
+                                    .priority = job->facts.priority,
+                                    .replicas = job->facts.replicas,
+                                    .gpus = job->facts.gpus,
+                                    .owner = job};
+    return candidate;
+}
+
+static void add_everyone(struct ty_engine *engine, struct admit_round *round)
+{
+    for (struct queue_item *item = engine->queue.first; item; item = item->next) {
+        size_t tenant;
+        if (tenant_index(engine, item->tenant, &tenant))
+            (void)add_candidate(round, item->owner, tenant);
+        else
+            want_quotas(engine);
     }
 }
 
-/* When the job is to be looked at again without any change; 0 = never. */
-static int64_t follow_verdict(struct ty_engine *engine, struct live_job *job, admit_verdict verdict,
-                              size_t *told)
+/* Who could start at all. */
+static void add_reachable(struct ty_engine *engine, struct admit_round *round)
 {
-    if (verdict == ADMIT_NOW)
-        return start_job(engine, job) ? 0 : engine->now_ms + BUSY_PAUSE_MS;
+    for (size_t i = 0; i < engine->tenants_count; i++) {
+        const int64_t tenant = engine->tenants[i].row;
+        struct queue_item *item = queue_first_of(&engine->queue, tenant);
+        struct admit_reach reach;
+        admit_reach_init(&reach, round, &round->tenants[i]);
+        for (; item && item->tenant == tenant && admit_reach_open(&reach); item = item->next)
+            admit_reach_take(&reach, add_candidate(round, item->owner, i));
+    }
+}
+
+/* When to look again without any change at a job that waits; 0 = never. */
+static int64_t follow_wait(struct ty_engine *engine, struct live_job *job, admit_verdict verdict,
+                           size_t *told)
+{
     if (job->facts.status.cause == waits[verdict].cause)
         return 0;
     if (job->tell_due_ms > engine->now_ms)
@@ -231,23 +249,54 @@ static int64_t follow_verdict(struct ty_engine *engine, struct live_job *job, ad
     return engine->now_ms + TELL_PAUSE_MS;
 }
 
-static void follow_verdicts(struct ty_engine *engine, const struct admit_round *round)
+static void note_earlier(int64_t *earliest_ms, int64_t due_ms)
+{
+    if (due_ms != 0 && (*earliest_ms == 0 || due_ms < *earliest_ms))
+        *earliest_ms = due_ms;
+}
+
+static void follow_verdicts(struct ty_engine *engine, const struct admit_round *round, bool whole)
 {
     size_t told = 0;
     for (size_t i = 0; i < round->jobs_count; i++) {
-        struct live_job *job = round->jobs[i].owner;
-        atomic_store(&job->position, round->jobs[i].position);
-        int64_t again_ms = follow_verdict(engine, job, round->jobs[i].verdict, &told);
-        if (again_ms != 0 && (engine->round_again_ms == 0 || again_ms < engine->round_again_ms))
-            engine->round_again_ms = again_ms;
+        const struct admit_job *judged = &round->jobs[i];
+        struct live_job *job = judged->owner;
+        if (whole)
+            atomic_store(&job->position, judged->position);
+        if (judged->verdict != ADMIT_NOW && whole)
+            note_earlier(&engine->whole_again_ms, follow_wait(engine, job, judged->verdict, &told));
+        else if (judged->verdict == ADMIT_NOW && !start_job(engine, job))
+            note_earlier(&engine->round_again_ms, engine->now_ms + BUSY_PAUSE_MS);
     }
 }
 
-static ty_status judge_line(struct ty_engine *engine)
+static void set_pause(struct ty_engine *engine, size_t looked_at, bool whole)
+{
+    if (whole)
+        engine->whole_pause_ms = engine->now_ms + (int64_t)looked_at / WHOLE_PER_PAUSE_MS;
+    else
+        engine->round_pause_ms = engine->now_ms + (int64_t)looked_at / JOBS_PER_PAUSE_MS;
+}
+
+/* Room for the whole line, kept from round to round. */
+static ty_status reserve_jobs(struct ty_engine *engine)
+{
+    size_t wanted = engine->queue.count;
+    if (wanted <= engine->round_room)
+        return TY_OK;
+    wanted += wanted / 2;
+    struct admit_job *jobs = reallocarray(engine->round_jobs, wanted, sizeof(*jobs));
+    if (!jobs)
+        return TY_NO_MEMORY;
+    engine->round_jobs = jobs;
+    engine->round_room = wanted;
+    return TY_OK;
+}
+
+static ty_status judge_line(struct ty_engine *engine, bool whole)
 {
     ty_auto_free struct admit_tenant *tenants = calloc(engine->tenants_count + 1, sizeof(*tenants));
-    ty_auto_free struct admit_job *jobs = calloc(engine->queue_count + 1, sizeof(*jobs));
-    if (!tenants || !jobs)
+    if (!tenants || reserve_jobs(engine) != TY_OK)
         return TY_NO_MEMORY;
     for (size_t i = 0; i < engine->tenants_count; i++)
         tenants[i].quota = engine->tenants[i].quota;
@@ -255,36 +304,67 @@ static ty_status judge_line(struct ty_engine *engine)
     struct ty_executor *executor = engine->options.executor;
     struct admit_round round = {.tenants = tenants,
                                 .tenants_count = engine->tenants_count,
-                                .jobs = jobs,
+                                .jobs = engine->round_jobs,
                                 .capacity = executor->ops->capacity(executor),
                                 .use = engine->use};
-    add_candidates(engine, &round);
+    if (whole)
+        add_everyone(engine, &round);
+    else
+        add_reachable(engine, &round);
+    set_pause(engine, round.jobs_count + engine->tenants_count + (size_t)engine->use.jobs, whole);
     ty_status status = admit_judge(&round);
     if (status == TY_OK)
-        follow_verdicts(engine, &round);
+        follow_verdicts(engine, &round, whole);
     return status;
 }
 
+/* A round is due after a change, or because it is time to look again; not within its pause. */
+static bool is_due(const struct ty_engine *engine, bool wanted, int64_t again_ms, int64_t pause_ms)
+{
+    bool again = again_ms != 0 && again_ms <= engine->now_ms;
+    return (wanted || again) && pause_ms <= engine->now_ms;
+}
+
+/* A whole round does what the other does, too. */
 void line_round(struct ty_engine *engine)
 {
-    bool again = engine->round_again_ms != 0 && engine->round_again_ms <= engine->now_ms;
-    if (!engine->round_wanted && !again)
+    engine->whole_wanted = engine->whole_wanted || engine->round_wanted;
+    if (!engine->executor_started)
         return;
-    if (!engine->executor_started || engine->round_pause_ms > engine->now_ms)
+    bool whole =
+        is_due(engine, engine->whole_wanted, engine->whole_again_ms, engine->whole_pause_ms);
+    if (!whole &&
+        !is_due(engine, engine->round_wanted, engine->round_again_ms, engine->round_pause_ms))
         return;
     engine->round_wanted = false;
     engine->round_again_ms = 0;
-    if (engine->queue_count == 0)
+    if (whole) {
+        engine->whole_wanted = false;
+        engine->whole_again_ms = 0;
+    }
+    if (engine->queue.count == 0 || judge_line(engine, whole) == TY_OK)
         return;
-    engine->round_pause_ms = engine->now_ms + (int64_t)engine->queue_count / JOBS_PER_PAUSE_MS;
-    if (judge_line(engine) != TY_OK)
-        engine->round_again_ms = engine->now_ms + BACKOFF_BASE_MS;
+    engine->round_again_ms = engine->now_ms + BACKOFF_BASE_MS;
+    engine->whole_wanted = true;
+}
+
+/* When a kind of round is due; 0 = not before something changes. */
+static int64_t round_due_ms(const struct ty_engine *engine, bool wanted, int64_t again_ms,
+                            int64_t pause_ms)
+{
+    int64_t due_ms = wanted ? engine->now_ms : again_ms;
+    if (due_ms == 0)
+        return 0;
+    return due_ms > pause_ms ? due_ms : pause_ms;
 }
 
 int64_t line_due_ms(const struct ty_engine *engine)
 {
-    int64_t due_ms = engine->round_wanted ? engine->round_pause_ms : engine->round_again_ms;
-    if (due_ms == 0 || engine->queue_count == 0 || !engine->executor_started)
+    int64_t next_ms =
+        round_due_ms(engine, engine->round_wanted, engine->round_again_ms, engine->round_pause_ms);
+    if (engine->queue.count == 0 || !engine->executor_started)
         return 0;
-    return due_ms > engine->round_pause_ms ? due_ms : engine->round_pause_ms;
+    note_earlier(&next_ms, round_due_ms(engine, engine->whole_wanted || engine->round_wanted,
+                                        engine->whole_again_ms, engine->whole_pause_ms));
+    return next_ms;
 }

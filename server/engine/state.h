@@ -17,6 +17,7 @@
 #include "admit.h"
 #include "backoff.h"
 #include "inbox.h"
+#include "queue.h"
 #include "timers.h"
 #include "trainyard/base/map.h"
 #include "trainyard/base/thread.h"
@@ -51,7 +52,7 @@ struct live_job {
     int64_t prune_due_ms;   /* monotonic; 0 = not known yet */
 
     /* The line. */
-    bool queued;
+    struct queue_item place;
     bool admitting;           /* ADMITTED is on its way: what it needs is held already */
     bool holds;               /* counted in the engine's use */
     int64_t tell_due_ms;      /* not before: the next word on why it waits */
@@ -62,8 +63,6 @@ struct live_job {
     bool gone;          /* its row was removed */
     bool dirty;
     struct live_job *dirty_next;
-    struct live_job *queue_next; /* of the line, when queued */
-    struct live_job *queue_previous;
     struct live_job *hold_next; /* of those that hold */
     struct live_job *hold_previous;
     struct live_job
@@ -101,13 +100,17 @@ struct ty_engine {
     bool executor_started;
     struct backoff executor_backoff;
 
-    struct live_job *queue; /* everyone in the line, in no order */
-    size_t queue_count;
+    struct queue queue; /* everyone in the line */
     struct live_job *holders;
     struct admit_use use;
-    bool round_wanted;
+    bool round_wanted;            /* something changed since the last round */
+    bool whole_wanted;            /* since the last round over the whole line */
     int64_t round_again_ms;       /* look again without a change; 0 = never */
+    int64_t whole_again_ms;       /* the same at the whole line */
     int64_t round_pause_ms;       /* no round before */
+    int64_t whole_pause_ms;       /* no round over the whole line before */
+    struct admit_job *round_jobs; /* room for a round's */
+    size_t round_room;
     struct tenant_quota *tenants; /* by row */
     size_t tenants_count;
     bool tenants_stale;

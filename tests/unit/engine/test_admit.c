@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -291,6 +292,91 @@ static void the_head_of_the_line_starts_when_it_fits(void **state)
     }
 }
 
+static int by_line(const void *a, const void *b)
+{
+    const struct admit_job *x = a;
+    const struct admit_job *y = b;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
+    return x->age < y->age ? -1 : x->age > y->age;
+}
+
+/* Of each line what can be reached: the jobs must be sorted by line. */
+static size_t reachable(const struct admit_round *round, struct admit_job *out)
+{
+    struct admit_reach reach;
+    size_t count = 0;
+    for (size_t i = 0; i < round->jobs_count; i++) {
+        const struct admit_job *job = &round->jobs[i];
+        if (i == 0 || round->jobs[i - 1].tenant != job->tenant)
+            admit_reach_init(&reach, round, &round->tenants[job->tenant]);
+        if (!admit_reach_open(&reach))
+            continue;
+        admit_reach_take(&reach, job);
+        out[count++] = *job;
+    }
+    return count;
+}
+
+static uint64_t admitted(struct admit_round *round)
+{
+    uint64_t ages = 0;
+    assert_int_equal(admit_judge(round), TY_OK);
+    for (size_t i = 0; i < round->jobs_count; i++)
+        if (round->jobs[i].verdict == ADMIT_NOW)
+            ages |= UINT64_C(1) << round->jobs[i].age;
+    return ages;
+}
+
+/* Over many random rounds: a look as far as each line can be reached admits the very jobs that a
+ * look at all of them does, and mostly looks at fewer. */
+static void a_round_of_the_reachable_jobs_admits_what_a_whole_one_does(void **state)
+{
+    (void)state;
+    struct ty_seeded seeded;
+    struct ty_random random = ty_random_seeded(&seeded, 13);
+    size_t looked_at = 0;
+    size_t all = 0;
+    for (int round_number = 0; round_number < 20000; round_number++) {
+        struct admit_tenant tenants[3] = {0};
+        struct admit_job jobs[60] = {0};
+        struct admit_job near[60];
+        size_t count = (size_t)ty_random_below(&random, 61);
+        for (size_t i = 0; i < 3; i++) {
+            tenants[i].quota = open_quota;
+            tenants[i].quota.max_replicas = (int32_t)ty_random_below(&random, 20) - 1;
+            tenants[i].quota.max_gpus = (int32_t)ty_random_below(&random, 6) - 1;
+            tenants[i].quota.max_jobs = (int32_t)ty_random_below(&random, 8) - 1;
+            tenants[i].use.jobs = (int64_t)ty_random_below(&random, 3);
+            tenants[i].use.replicas = tenants[i].use.jobs;
+        }
+        for (size_t i = 0; i < count; i++)
+            jobs[i] = (struct admit_job){.tenant = (size_t)ty_random_below(&random, 3),
+                                         .age = (int64_t)i,
+                                         .priority = (int32_t)ty_random_below(&random, 3) - 1,
+                                         .replicas = 1 + (int32_t)ty_random_below(&random, 5),
+                                         .gpus = (int32_t)ty_random_below(&random, 3)};
+        qsort(jobs, count, sizeof(jobs[0]), by_line);
+        struct admit_round whole = {.tenants = tenants,
+                                    .tenants_count = 3,
+                                    .jobs = jobs,
+                                    .jobs_count = count,
+                                    .capacity = CAPACITY((int32_t)ty_random_below(&random, 30) - 1,
+                                                         (int32_t)ty_random_below(&random, 9) - 1)};
+        for (size_t i = 0; i < 3; i++)
+            whole.use.replicas += tenants[i].use.replicas;
+        struct admit_round part = whole;
+        part.jobs = near;
+        part.jobs_count = reachable(&whole, near);
+        looked_at += part.jobs_count;
+        all += count;
+        assert_true(admitted(&part) == admitted(&whole));
+    }
+    assert_true(looked_at < all * 3 / 4);
+}
+
 static void an_empty_line_is_no_failure(void **state)
 {
     (void)state;
@@ -304,6 +390,7 @@ int main(void)
         cmocka_unit_test(every_case_of_the_table_is_judged_as_it_says),
         cmocka_unit_test(what_is_admitted_always_fits),
         cmocka_unit_test(the_head_of_the_line_starts_when_it_fits),
+        cmocka_unit_test(a_round_of_the_reachable_jobs_admits_what_a_whole_one_does),
         cmocka_unit_test(an_empty_line_is_no_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

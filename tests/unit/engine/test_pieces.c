@@ -1,6 +1,7 @@
-/* Timers, back-off and the inbox. */
+/* Timers, back-off, the queue and the inbox. */
 #include "engine/backoff.h"
 #include "engine/inbox.h"
+#include "engine/queue.h"
 #include "engine/timers.h"
 
 #include "trainyard/base/str.h"
@@ -42,6 +43,66 @@ static void timers_fire_in_the_order_of_their_times(void **state)
     assert_null(timers_pop(&timers, INT64_MAX));
     assert_int_equal(timers_next(&timers), 0);
     timers_done(&timers);
+}
+
+/* --- the queue --- */
+static bool in_order(const struct queue_item *a, const struct queue_item *b)
+{
+    if (a->tenant != b->tenant)
+        return a->tenant < b->tenant;
+    if (a->priority != b->priority)
+        return a->priority > b->priority;
+    return a->age < b->age;
+}
+
+/* The list holds who is queued, in order, and each tenant's first is found. */
+static void check_queue(const struct queue *queue, const struct queue_item *items, size_t count)
+{
+    size_t queued = 0;
+    size_t listed = 0;
+    for (size_t i = 0; i < count; i++)
+        queued += items[i].queued ? 1 : 0;
+    const struct queue_item *first_of[4] = {0};
+    for (const struct queue_item *item = queue->first; item; item = item->next) {
+        assert_true(item->queued);
+        assert_true(item->next == NULL || item->next->previous == item);
+        assert_true(item->next == NULL || in_order(item, item->next));
+        if (!first_of[item->tenant])
+            first_of[item->tenant] = item;
+        listed++;
+    }
+    assert_int_equal(listed, queued);
+    assert_int_equal(queue->count, queued);
+    for (int64_t tenant = 0; tenant < 4; tenant++)
+        assert_ptr_equal(queue_first_of(queue, tenant), first_of[tenant]);
+}
+
+static void the_queue_stays_in_order_however_jobs_come_and_go(void **state)
+{
+    (void)state;
+    enum { COUNT = 300 };
+    static struct queue_item items[COUNT];
+    struct queue queue = {0};
+    struct ty_seeded seeded;
+    struct ty_random random = ty_random_seeded(&seeded, 11);
+    memset(items, 0, sizeof(items));
+    for (int round = 0; round < 6000; round++) {
+        size_t i = (size_t)ty_random_below(&random, COUNT);
+        if (items[i].queued) {
+            queue_take(&queue, &items[i]);
+        } else {
+            items[i] = (struct queue_item){.tenant = (int64_t)ty_random_below(&random, 4),
+                                           .priority = (int32_t)ty_random_below(&random, 3) - 1,
+                                           .age = (int64_t)i + 1};
+            queue_add(&queue, &items[i]);
+        }
+        if (round % 10 == 0)
+            check_queue(&queue, items, COUNT);
+    }
+    while (queue.first)
+        queue_take(&queue, queue.first);
+    check_queue(&queue, items, COUNT);
+    assert_null(queue.root);
 }
 
 /* --- back-off --- */
@@ -192,6 +253,7 @@ static void a_stopping_inbox_takes_no_new_work_but_wakes_its_reader(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_queue_stays_in_order_however_jobs_come_and_go),
         cmocka_unit_test(timers_fire_in_the_order_of_their_times),
         cmocka_unit_test(backoff_doubles_its_window_up_to_a_minute_and_uses_all_of_it),
         cmocka_unit_test(backoff_counts_without_end),
