@@ -87,18 +87,21 @@ static ty_status ask_executor(struct ty_api *api, struct ty_error *err)
     if (executor->ops->describe(executor, &described, err) != TY_OK)
         return ty_wrap(err, "describe the executor");
     api->executor_warnings = json_incref(json_object_get(described, "warnings"));
-    api->executor_asked = true;
+    atomic_store(&api->executor_asked, true);
     return TY_OK;
 }
 
 ty_status api_executor_warnings(struct ty_api *api, const json_t **warnings_out,
                                 struct ty_error *err)
 {
-    pthread_mutex_lock(&api->asking);
-    ty_status status = api->executor_asked ? TY_OK : ask_executor(api, err);
+    ty_status status = TY_OK;
+    if (!atomic_load(&api->executor_asked)) {
+        pthread_mutex_lock(&api->asking);
+        status = atomic_load(&api->executor_asked) ? TY_OK : ask_executor(api, err);
+        pthread_mutex_unlock(&api->asking);
+    }
     if (status == TY_OK)
         *warnings_out = api->executor_warnings;
-    pthread_mutex_unlock(&api->asking);
     return status;
 }
 

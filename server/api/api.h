@@ -35,9 +35,9 @@ struct ty_api {
     _Atomic bool stopping;
     _Atomic bool draining;
     int64_t started_us;
-    pthread_mutex_t asking; /* guards the two below */
-    bool executor_asked;
-    json_t *executor_warnings; /* through api_executor_warnings */
+    pthread_mutex_t asking;      /* held by who asks the executor */
+    _Atomic bool executor_asked; /* from then on its warnings stay as they are */
+    json_t *executor_warnings;   /* through api_executor_warnings */
 };
 
 /* What the executor has to say of this machine, an array of {code, message} that lives with the

@@ -4,9 +4,21 @@
 
 enum { RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 32 };
 
-static char *dump(const json_t *value, struct ty_error *err)
+/* The spec as it is stored: the client's own text, unless the policy has changed something. */
+static char *spec_text(struct api_draft *draft, const struct api_draft_input *input,
+                       struct ty_error *err)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    size_t *len = &draft->submit.insert.spec_len;
+    char *text;
+    if (input->text && draft->body == input->body) {
+        struct ty_buf compact;
+        ty_buf_init(&compact, input->text_len);
+        ty_json_compact(&compact, input->text, input->text_len);
+        text = ty_buf_take(&compact, len);
+    } else {
+        text = json_dumps(draft->body, JSON_COMPACT | JSON_REAL_PRECISION(15));
+        *len = text ? strlen(text) : 0;
+    }
     if (!text)
         (void)ty_fail(err, TY_NO_MEMORY, "job");
     return text;
@@ -215,14 +227,17 @@ ty_status api_draft_rename(struct api_draft *draft, struct ty_error *err)
 static ty_status judge(struct api_draft *draft, const struct api_draft_input *input,
                        struct ty_faults *faults, struct ty_error *err)
 {
-    if (api_policy_open(draft->api, draft->request, &draft->policy, err) != TY_OK ||
-        api_policy_apply(&draft->policy, input->body, &draft->body, faults, err) != TY_OK ||
+    if (api_policy_open(draft->api, draft->request, &draft->policy, err) != TY_OK)
+        return err->status;
+    if (input->memory_only)
+        draft->policy.reader = NULL;
+    if (api_policy_apply(&draft->policy, input->body, &draft->body, faults, err) != TY_OK ||
         ty_job_spec_parse(draft->body, &draft->spec, faults, err) != TY_OK)
         return err->status;
-    draft->spec_text = dump(draft->body, err);
+    draft->spec_text = spec_text(draft, input, err);
     if (!draft->spec_text)
         return TY_NO_MEMORY;
-    return api_policy_check(&draft->policy, draft->body, draft->spec, strlen(draft->spec_text),
+    return api_policy_check(&draft->policy, draft->body, draft->spec, draft->submit.insert.spec_len,
                             faults, err);
 }
 
@@ -237,7 +252,6 @@ static ty_status prepare(struct api_draft *draft, const struct api_draft_input *
     if (!draft->spec_text || !draft->labels || !draft->warnings)
         return TY_NO_MEMORY;
     draft->submit.insert.spec = draft->spec_text;
-    draft->submit.insert.spec_len = strlen(draft->spec_text);
     if (input->origin_id)
         ty_str_copy(draft->origin_id, sizeof draft->origin_id, input->origin_id);
     fill_record(draft, input);

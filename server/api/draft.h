@@ -26,14 +26,17 @@ struct api_draft {
     char route[64];
 };
 
-/* What a draft is made from. `body` is borrowed; `origin_id` NULL unless restarted or cloned
- * ("restart", "clone"). */
+/* What a draft is made from. `body` is borrowed, and so is the JSON text it was parsed from, NULL
+ * when there is none; `origin_id` NULL unless restarted or cloned ("restart", "clone"). */
 struct api_draft_input {
     const json_t *body;
+    const char *text;
+    size_t text_len;
     const char *origin_id;
     const char *origin_kind;
     const char *route; /* for the idempotency key: "POST /v1/jobs" */
     bool use_idempotency_key;
+    bool memory_only; /* on an HTTP thread: the database may not be asked (api_policy_asks) */
 };
 
 /* Judge and prepare. On failure nothing is left and faults or *err say why; TY_REFUSED has faults.

@@ -1,5 +1,7 @@
-/* POST /v1/jobs: judge on a pool thread, hand the job to the store, answer when it is committed. */
+/* POST /v1/jobs: judge, hand the job to the store, answer when it is committed. */
 #include "api/draft.h"
+
+#include <stdatomic.h>
 
 static void answer_created(struct ty_request *request, struct ty_buf *body, const char *job_id,
                            bool replayed)
@@ -172,17 +174,18 @@ static void preview(struct ty_request *request, struct api_draft *draft)
     ty_manifest_done(&manifest);
 }
 
-void jobs_create(void *context, struct ty_request *request)
+static void create(struct ty_api *api, struct ty_request *request, bool memory_only)
 {
-    struct ty_api *api = context;
     bool dry_run = api_flag(request, "dry_run");
     struct api_draft_input input = {.body = ty_request_json(request),
                                     .route = "POST /v1/jobs",
-                                    .use_idempotency_key = !dry_run};
+                                    .use_idempotency_key = !dry_run,
+                                    .memory_only = memory_only};
     struct api_draft *draft = NULL;
     struct ty_faults faults;
     struct ty_error err;
     ty_faults_init(&faults);
+    input.text = ty_request_body(request, &input.text_len);
     if (api_draft_create(api, request, &input, &draft, &faults, &err) != TY_OK) {
         api_answer_faults(request, &err, &faults);
         return;
@@ -193,4 +196,21 @@ void jobs_create(void *context, struct ty_request *request)
     }
     preview(request, draft);
     api_draft_destroy(draft);
+}
+
+static void create_on_pool(void *context, struct ty_request *request)
+{
+    create(context, request, false);
+}
+
+/* A small body is judged on the HTTP thread, where nothing may wait: rendering, asking the executor
+ * for the first time and whatever reads the database are the pool's. */
+void jobs_create(void *context, struct ty_request *request)
+{
+    struct ty_api *api = context;
+    if (atomic_load(&api->executor_asked) && !api_flag(request, "dry_run") &&
+        !api_policy_asks(api, request))
+        create(api, request, true);
+    else
+        (void)api_to_pool(api, request, create_on_pool);
 }

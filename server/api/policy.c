@@ -12,6 +12,8 @@ static bool note_volume(void *context, const struct ty_volume_record *volume)
 static ty_status owns_volume(void *context, const char *claim, bool *owns_out, struct ty_error *err)
 {
     const struct api_policy *policy = context;
+    if (!policy->reader)
+        return ty_fail(err, TY_UNAVAILABLE, "the tenant's policy has just changed");
     ty_status status =
         ty_volumes_get(policy->reader, policy->tenant.row, claim, note_volume, owns_out, err);
     return status == TY_NOT_FOUND ? TY_OK : status;
@@ -25,6 +27,15 @@ static struct ty_policy_scene scene_of(struct api_policy *policy)
                                     .default_keep_seconds = policy->tenant.default_keep_seconds,
                                     .owns_volume = owns_volume,
                                     .context = policy};
+}
+
+bool api_policy_asks(struct ty_api *api, const struct ty_request *request)
+{
+    struct ty_policy *policy =
+        ty_access_table_policy(api->access, api_caller(request)->tenant_name);
+    bool asks = !policy || ty_policy_asks(policy);
+    ty_policy_unref(policy);
+    return asks;
 }
 
 ty_status api_policy_open(struct ty_api *api, struct ty_request *request, struct api_policy *policy,

@@ -9,12 +9,17 @@ enum { API_FORCED_MAX = 16 };
 struct api_policy {
     struct ty_policy *policy;
     struct ty_access_tenant tenant;
-    struct ty_reader *reader; /* who is asked for registered volumes */
+    struct ty_reader *reader; /* who is asked for registered volumes; NULL: nobody may be */
     struct ty_warning forced[API_FORCED_MAX];
     struct ty_policy_changes changes; /* values given that were replaced: into `forced` */
 };
 
-/* On a pool thread, for it may read the database. TY_NOT_FOUND (code "tenant_not_found"): removed
+/* Whether the policy of the caller's tenant may have to read the database to judge a job. Any
+ * thread. */
+bool api_policy_asks(struct ty_api *api, const struct ty_request *request);
+
+/* On a pool thread, for it may read the database, unless its reader is taken away: then what would
+ * have to be read is TY_UNAVAILABLE. TY_NOT_FOUND (code "tenant_not_found"): removed
  * since the request was let in. */
 ty_status api_policy_open(struct ty_api *api, struct ty_request *request, struct api_policy *policy,
                           struct ty_error *err) TY_MUST_CHECK;

@@ -1,9 +1,10 @@
 #include "trainyard/base/json.h"
 
+#include "json_common.h"
 #include "trainyard/base/str.h"
 
-/* jansson does the parsing; a scan before it counts what jansson does not limit, since a tree takes
- * up to eighty times the memory of its text. */
+/* What json_common.c does not take jansson parses, and names the faults; a scan before it counts
+ * what jansson does not limit, since a tree takes up to eighty times the memory of its text. */
 
 struct scan {
     const char *bytes;
@@ -131,9 +132,14 @@ static ty_status fail_from_jansson(const json_error_t *error, struct ty_error *e
 ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out, struct ty_error *err)
 {
     json_error_t error = {0}; /* left alone when its first allocation fails */
-    ty_status status = check_limits(bytes, len, err);
+    ty_status status = json_common_parse(bytes, len, json_out);
     json_t *json;
 
+    if (status == TY_OK)
+        return TY_OK;
+    if (status == TY_NO_MEMORY)
+        return ty_fail(err, TY_NO_MEMORY, "no memory to parse JSON");
+    status = check_limits(bytes, len, err);
     if (status)
         return status;
     json = json_loadb(bytes, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
@@ -141,4 +147,27 @@ ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out, struct
         return fail_from_jansson(&error, err);
     *json_out = json;
     return TY_OK;
+}
+
+void ty_json_compact(struct ty_buf *buf, const char *json, size_t len)
+{
+    const char *end = json + len;
+
+    (void)ty_buf_reserve(buf, len);
+    while (json < end) {
+        const char *run = json;
+
+        while (json < end && !is_blank(*json)) {
+            if (*json++ != '"')
+                continue;
+            while (json < end && *json != '"')
+                json += *json == '\\' ? 2 : 1;
+            json++;
+        }
+        if (json > end)
+            json = end;
+        ty_buf_add(buf, run, (size_t)(json - run));
+        while (json < end && is_blank(*json))
+            json++;
+    }
 }

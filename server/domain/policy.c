@@ -185,6 +185,11 @@ bool ty_policy_lists_volume(const struct ty_policy *policy, const char *name)
     return ty_policy_name_listed(policy, TY_LIST_VOLUMES, name);
 }
 
+bool ty_policy_asks(const struct ty_policy *policy)
+{
+    return !policy->names[TY_LIST_VOLUMES].given;
+}
+
 int64_t ty_policy_max_replicas(const struct ty_policy *policy)
 {
     return policy->limits[TY_LIMIT_REPLICAS];

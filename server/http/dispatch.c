@@ -231,6 +231,16 @@ static enum MHD_Result start_inline(struct ty_request *request)
     return await_answer(request);
 }
 
+static bool runs_inline(const struct ty_request *request)
+{
+    unsigned flags = request->match.route->flags;
+
+    if (!(flags & TY_RUN_POOL))
+        return true;
+    return (flags & TY_RUN_SMALL_INLINE) && request->body.len <= TY_SMALL_BODY &&
+           !request->gzipped_body;
+}
+
 /* The request is complete, or its answer is there. */
 static enum MHD_Result proceed(struct ty_request *request)
 {
@@ -246,9 +256,7 @@ static enum MHD_Result proceed(struct ty_request *request)
         return send_refusal(request);
     }
     request->stage = TY_STAGE_HANDLER;
-    if (request->match.route->flags & TY_RUN_POOL)
-        return start_on_pool(request);
-    return start_inline(request);
+    return runs_inline(request) ? start_inline(request) : start_on_pool(request);
 }
 
 /* ---- callbacks ---- */

@@ -26,6 +26,9 @@ ty_status ty_json_merge(json_t *target, const json_t *patch, struct ty_error *er
 ty_status ty_json_merge_member(json_t *target, const char *key, const json_t *value,
                                struct ty_error *err) TY_MUST_CHECK;
 
+/* Append a text that ty_json_parse has accepted, without the blanks between its values. */
+void ty_json_compact(struct ty_buf *buf, const char *json, size_t len);
+
 /* Append the RFC 6901 form of one reference token (~ and / escaped) after a '/'. */
 void ty_json_pointer_add(struct ty_buf *pointer, const char *token);
 

@@ -65,6 +65,9 @@ void ty_policy_judge_amounts(const struct ty_policy *policy, const struct ty_pol
                              const json_t *body, const struct ty_job_spec *spec, size_t spec_bytes,
                              struct ty_faults *faults);
 
+/* Whether it may have to call scene->owns_volume. */
+bool ty_policy_asks(const struct ty_policy *policy);
+
 /* Whether the policy lists a storage class, or a claim by its name: for volumes made without a
  * job. */
 bool ty_policy_lists_storage_class(const struct ty_policy *policy, const char *name);

@@ -7,10 +7,15 @@
 
 /* Where a handler runs, and what else is special. */
 enum {
-    TY_RUN_INLINE = 0,        /* on the HTTP thread: memory only, must never wait */
-    TY_RUN_POOL = 1u << 0,    /* on a thread of the pool: may read files and the database */
-    TY_ROUTE_PUBLIC = 1u << 1 /* no authentication */
+    TY_RUN_INLINE = 0,         /* on the HTTP thread: memory only, must never wait */
+    TY_RUN_POOL = 1u << 0,     /* on a thread of the pool: may read files and the database */
+    TY_ROUTE_PUBLIC = 1u << 1, /* no authentication */
+    /* With TY_RUN_POOL: inline all the same when the body has at most TY_SMALL_BODY bytes and no
+     * coding. What a hop to the pool costs is as much as such a body's judgement. */
+    TY_RUN_SMALL_INLINE = 1u << 2
 };
+
+enum { TY_SMALL_BODY = 8 * 1024 };
 
 /* Called with the server's `handler_context`; must end in one ty_request_answer, now or later. */
 typedef void ty_handler(void *context, struct ty_request *request);
