@@ -3,21 +3,38 @@
 #include "inside.h"
 #include "jobs_inside.h"
 
-static const char *const type_names[] = {
-    [TY_EVENT_JOB_CREATED] = "job.created",
-    [TY_EVENT_JOB_STATE_CHANGED] = "job.state_changed",
-    [TY_EVENT_JOB_UPDATED] = "job.updated",
-    [TY_EVENT_JOB_DELETED] = "job.deleted",
-    [TY_EVENT_VOLUME_CREATED] = "volume.created",
-    [TY_EVENT_VOLUME_DELETED] = "volume.deleted",
-};
-
-const char *ty_event_type_name(ty_event_type type)
+static const char *text_or(const char *text, const char *otherwise)
 {
-    size_t index = (size_t)type;
-    if (index >= sizeof(type_names) / sizeof(type_names[0]) || !type_names[index])
-        return "unknown";
-    return type_names[index];
+    return text ? text : otherwise;
+}
+
+static void bind_numbers(struct ty_bind *bind, const struct ty_event *event)
+{
+    const int64_t numbers[] = {event->job_sequence,
+                               event->state,
+                               event->cause,
+                               event->attempt,
+                               event->has_from ? (int64_t)event->from : -1,
+                               event->has_exit ? event->exit_signal : 0};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        ty_bind_int(bind, numbers[i]);
+    if (event->has_exit)
+        ty_bind_int(bind, event->exit_code);
+    else
+        ty_bind_text(bind, NULL);
+}
+
+/* Note whose events the group has, for who listens; too many different ones are told as all. */
+static void note_tenant(struct ty_writer *writer, int64_t tenant)
+{
+    struct ty_told *told = &writer->told;
+    size_t i = 0;
+    while (i < told->count && told->tenants[i] != tenant)
+        i++;
+    if (i == told->count && told->count < TY_TOLD_MAX)
+        told->tenants[told->count++] = tenant;
+    else if (i == told->count)
+        told->tenants[0] = 0; /* no tenant: all */
 }
 
 ty_status ty_event_store(struct ty_writer *writer, const struct ty_event *event,
@@ -34,12 +51,13 @@ ty_status ty_event_store(struct ty_writer *writer, const struct ty_event *event,
     ty_bind_int(&bind, event->at);
     ty_bind_int(&bind, event->job);
     ty_bind_text(&bind, event->job_id);
-    ty_bind_int(&bind, event->job_sequence);
-    ty_bind_int(&bind, event->state);
-    ty_bind_int(&bind, event->cause);
-    ty_bind_int(&bind, event->attempt);
-    ty_bind_text(&bind, event->message ? event->message : "");
-    ty_bind_text(&bind, event->extra ? event->extra : "{}");
+    bind_numbers(&bind, event);
+    ty_bind_text(&bind, text_or(event->exit_replica, ""));
+    ty_bind_text(&bind, text_or(event->name, ""));
+    ty_bind_text(&bind, text_or(event->labels, "{}"));
+    ty_bind_text(&bind, text_or(event->message, ""));
+    ty_bind_text(&bind, text_or(event->extra, "{}"));
+    note_tenant(writer, event->tenant);
     return ty_bind_step(&writer->conn, &bind, NULL, "store the event", err);
 }
 
@@ -76,23 +94,54 @@ ty_status ty_events_append(struct ty_writer *writer, struct ty_event *event, str
 
 /* --- reading --- */
 
+/* The order of EVENT_COLUMNS in statements.c. */
+enum event_column {
+    COLUMN_TENANT,
+    COLUMN_SEQUENCE,
+    COLUMN_TYPE,
+    COLUMN_AT,
+    COLUMN_JOB,
+    COLUMN_JOB_ID,
+    COLUMN_JOB_SEQUENCE,
+    COLUMN_STATE,
+    COLUMN_CAUSE,
+    COLUMN_ATTEMPT,
+    COLUMN_FROM_STATE,
+    COLUMN_EXIT_SIGNAL,
+    COLUMN_EXIT_CODE,
+    COLUMN_EXIT_REPLICA,
+    COLUMN_NAME,
+    COLUMN_LABELS,
+    COLUMN_MESSAGE,
+    COLUMN_EXTRA
+};
+
 static ty_status decode(sqlite3_stmt *stmt, struct ty_event *out, struct ty_error *err)
 {
     bool ok = true;
     *out = (struct ty_event){
-        .tenant = sqlite3_column_int64(stmt, 0),
-        .sequence = sqlite3_column_int64(stmt, 1),
-        .type = (ty_event_type)sqlite3_column_int(stmt, 2),
-        .at = sqlite3_column_int64(stmt, 3),
-        .job = sqlite3_column_int64(stmt, 4),
-        .job_id = ty_column_text(stmt, 5, &ok),
-        .job_sequence = sqlite3_column_int64(stmt, 6),
-        .state = (ty_job_state)sqlite3_column_int(stmt, 7),
-        .cause = (ty_job_cause)sqlite3_column_int(stmt, 8),
-        .attempt = sqlite3_column_int(stmt, 9),
-        .message = ty_column_text(stmt, 10, &ok),
-        .extra = ty_column_text(stmt, 11, &ok),
+        .tenant = sqlite3_column_int64(stmt, COLUMN_TENANT),
+        .sequence = sqlite3_column_int64(stmt, COLUMN_SEQUENCE),
+        .type = (ty_event_type)sqlite3_column_int(stmt, COLUMN_TYPE),
+        .at = sqlite3_column_int64(stmt, COLUMN_AT),
+        .job = sqlite3_column_int64(stmt, COLUMN_JOB),
+        .job_id = ty_column_text(stmt, COLUMN_JOB_ID, &ok),
+        .job_sequence = sqlite3_column_int64(stmt, COLUMN_JOB_SEQUENCE),
+        .state = (ty_job_state)sqlite3_column_int(stmt, COLUMN_STATE),
+        .cause = (ty_job_cause)sqlite3_column_int(stmt, COLUMN_CAUSE),
+        .attempt = sqlite3_column_int(stmt, COLUMN_ATTEMPT),
+        .has_from = sqlite3_column_int(stmt, COLUMN_FROM_STATE) >= 0,
+        .has_exit = sqlite3_column_type(stmt, COLUMN_EXIT_CODE) != SQLITE_NULL,
+        .exit_code = sqlite3_column_int(stmt, COLUMN_EXIT_CODE),
+        .exit_signal = sqlite3_column_int(stmt, COLUMN_EXIT_SIGNAL),
+        .exit_replica = ty_column_text(stmt, COLUMN_EXIT_REPLICA, &ok),
+        .name = ty_column_text(stmt, COLUMN_NAME, &ok),
+        .labels = ty_column_text(stmt, COLUMN_LABELS, &ok),
+        .message = ty_column_text(stmt, COLUMN_MESSAGE, &ok),
+        .extra = ty_column_text(stmt, COLUMN_EXTRA, &ok),
     };
+    if (out->has_from)
+        out->from = (ty_job_state)sqlite3_column_int(stmt, COLUMN_FROM_STATE);
     return ok ? TY_OK : ty_fail(err, TY_NO_MEMORY, "no memory for an event");
 }
 
@@ -138,45 +187,77 @@ ty_status ty_events_range(struct ty_reader *reader, int64_t tenant, int64_t *fir
     return status;
 }
 
-static ty_status walk(struct ty_reader *reader, const int64_t key[3], ty_event_visitor *visit,
-                      void *context, struct ty_error *err)
+static void bind_query(struct ty_bind *bind, const struct ty_event_query *query)
+{
+    ty_bind_int(bind, query->tenant);
+    ty_bind_int(bind, query->after);
+    ty_bind_int(bind, (int64_t)query->limit);
+    if (query->job > 0)
+        ty_bind_int(bind, query->job);
+}
+
+/* *seen is the newest sequence of all, and stays so when the walk comes to its end. */
+static ty_status walk(struct ty_reader *reader, const struct ty_event_query *query,
+                      ty_event_visitor *visit, void *context, int64_t *seen, struct ty_error *err)
 {
     ty_auto_stmt stmt = NULL;
-    ty_status status = ty_conn_stmt(&reader->conn, TY_SQL_EVENT_LIST, &stmt, err);
+    ty_sql sql = query->job > 0 ? TY_SQL_EVENT_LIST_JOB : TY_SQL_EVENT_LIST;
+    ty_status status = ty_conn_stmt(&reader->conn, sql, &stmt, err);
     if (status != TY_OK)
         return status;
     struct ty_bind bind = ty_bind_start(stmt);
-    for (size_t i = 0; i < 3; i++)
-        ty_bind_int(&bind, key[i]);
-    for (;;) {
+    bind_query(&bind, query);
+    for (size_t count = 1;; count++) {
         bool row = false;
         struct ty_event event;
         status = ty_bind_step(&reader->conn, &bind, &row, "read the events", err);
         if (status != TY_OK || !row)
             return status;
         status = decode(stmt, &event, err);
-        if (status != TY_OK || !visit(context, &event))
+        if (status != TY_OK)
             return status;
+        if (!visit(context, &event) || count == query->limit) {
+            *seen = event.sequence;
+            return TY_OK;
+        }
     }
 }
 
-ty_status ty_events_list(struct ty_reader *reader, int64_t tenant, int64_t after, size_t limit,
-                         ty_event_visitor *visit, void *context, struct ty_error *err)
+ty_status ty_events_list(struct ty_reader *reader, const struct ty_event_query *query,
+                         ty_event_visitor *visit, void *context, int64_t *seen_out,
+                         struct ty_error *err)
 {
-    const int64_t key[3] = {tenant, after, (int64_t)limit};
     int64_t first = 0;
     int64_t last = 0;
     ty_status status = ty_reader_begin(reader, err);
     if (status != TY_OK)
         return status;
-    status = read_range(reader, tenant, &first, &last, err);
-    if (status == TY_OK && after + 1 < first)
-        status = ty_fail_code(err, TY_GONE, "events_trimmed",
+    status = read_range(reader, query->tenant, &first, &last, err);
+    if (status == TY_OK && query->after + 1 < first)
+        status = ty_fail_code(err, TY_GONE, "event_expired",
                               "events up to %lld are no longer kept", (long long)first - 1);
     if (status == TY_OK)
-        status = walk(reader, key, visit, context, err);
+        status = walk(reader, query, visit, context, &last, err);
+    if (status == TY_OK)
+        *seen_out = last;
     ty_reader_end(reader);
     return status;
+}
+
+/* --- listening --- */
+
+void ty_events_listen(struct ty_store *store, const struct ty_event_listener *listener)
+{
+    atomic_store(&store->listener, listener);
+}
+
+void ty_events_tell(struct ty_store *store)
+{
+    struct ty_told *told = &store->writer.told;
+    const struct ty_event_listener *listener = atomic_load(&store->listener);
+    if (listener && told->count > 0)
+        listener->committed(listener->context, told->tenants, told->count);
+    told->count = 0;
 }
 
 /* --- trimming --- */

@@ -19,11 +19,19 @@ struct ty_writer_memory {
     bool disordered;         /* creation times of stored jobs do not grow with their rows */
 };
 
+/* The tenants that the running group has events for; a 0 in first place stands for all. */
+enum { TY_TOLD_MAX = 16 };
+struct ty_told {
+    int64_t tenants[TY_TOLD_MAX];
+    size_t count;
+};
+
 /* The writing connection. Touched only by the thread that runs writes. */
 struct ty_writer {
     struct ty_conn conn;
     struct ty_store *store;
     struct ty_writer_memory memory;
+    struct ty_told told;
     struct ty_texts found_job;
     struct ty_texts found; /* of every other find */
     bool wrote;            /* the running write has changed something */
@@ -52,6 +60,8 @@ struct ty_store_health {
     int64_t next_probe_ms; /* writer thread only */
 };
 
+struct ty_event_listener;
+
 struct ty_store {
     struct ty_clock clock;
     const struct ty_log *log;
@@ -78,6 +88,7 @@ struct ty_store {
     int64_t checkpoint_after;   /* no checkpoint before so many frames, writer thread only */
     int64_t next_housekeeping;  /* wall clock, writer thread only */
 
+    _Atomic(const struct ty_event_listener *) listener;
     struct ty_store_health health;
     pthread_mutex_t readers_lock;
     struct ty_reader *free_readers;
@@ -143,6 +154,10 @@ bool ty_housekeep(struct ty_store *store);
 ty_status ty_reader_begin(struct ty_reader *reader, struct ty_error *err) TY_MUST_CHECK;
 void ty_reader_end(struct ty_reader *reader);
 void ty_readers_close(struct ty_store *store);
+
+/* --- events.c --- */
+/* After a commit: tell who listens of the group's events. */
+void ty_events_tell(struct ty_store *store);
 
 /* --- jobs_write.c --- */
 /* Read what the writer must remember of the jobs table. */

@@ -187,12 +187,19 @@ ty_status ty_job_tell(struct ty_writer *writer, const struct ty_job_change *chan
         .at = change->at,
         .job = record->row,
         .job_id = record->id,
+        .name = record->name,
+        .labels = record->labels,
         .job_sequence = now->sequence,
+        .has_from = change->type >= TY_EVENT_JOB_STATE && now->sequence > 1,
+        .from = change->from,
         .state = now->state,
         .cause = now->cause,
         .attempt = now->attempt,
+        .has_exit = now->exit.known,
+        .exit_code = now->exit.code,
+        .exit_signal = now->exit.signal,
+        .exit_replica = now->exit.replica,
         .message = now->message,
-        .extra = "{}",
     };
     ty_status status = ty_event_store(writer, &event, err);
     if (status != TY_OK || change->type == TY_EVENT_JOB_UPDATED ||
@@ -258,7 +265,7 @@ ty_status ty_jobs_insert(struct ty_writer *writer, struct ty_job_insert *insert,
         status = insert_claims(writer, &made, err);
     struct ty_job_change change = {.record = &made.record,
                                    .from = made.record.status.state,
-                                   .type = TY_EVENT_JOB_CREATED,
+                                   .type = ty_event_of_state(made.record.status.state),
                                    .at = made.record.created_at};
     if (status == TY_OK)
         status = ty_job_tell(writer, &change, &counters, err);
@@ -352,7 +359,7 @@ static ty_status follow_step(struct ty_writer *writer, const struct ty_job_recor
     count_in(&counters, &after->status, 1);
     struct ty_job_change change = {.record = after,
                                    .from = before->status.state,
-                                   .type = TY_EVENT_JOB_STATE_CHANGED,
+                                   .type = ty_event_of_state(after->status.state),
                                    .at = after->updated_at};
     if (changed)
         status = ty_job_tell(writer, &change, &counters, err);

@@ -32,6 +32,9 @@
 #define JOB_PAGE "SELECT " JOB_COLUMNS("NULL") ", '[]' FROM jobs j "
 
 /* In the order of enum volume_column (volumes.c). */
+#define EVENT_COLUMNS                                                                              \
+    "tenant, sequence, type, at, job, job_id, job_sequence, state, cause, attempt, from_state,"    \
+    " exit_signal, exit_code, exit_replica, name, labels, message, extra"
 #define VOLUME_COLUMNS                                                                             \
     "row, tenant, namespace, name, size, size_bytes, access_mode, storage_class, created_by_job,"  \
     " created_at"
@@ -204,13 +207,12 @@ static const char *const texts[TY_SQL_COUNT] = {
     [TY_SQL_LEFTOVER_DELETE] = "DELETE FROM job_leftovers WHERE job = ?1",
 
     /* --- events --- */
-    [TY_SQL_EVENT_INSERT] =
-        "INSERT INTO events (tenant, sequence, type, at, job, job_id, job_sequence, state, cause,"
-        " attempt, message, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    [TY_SQL_EVENT_LIST] =
-        "SELECT tenant, sequence, type, at, job, job_id, job_sequence, state, cause, attempt,"
-        " message, extra FROM events WHERE tenant = ?1 AND sequence > ?2 ORDER BY sequence"
-        " LIMIT ?3",
+    [TY_SQL_EVENT_INSERT] = "INSERT INTO events (" EVENT_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
+                            " ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+    [TY_SQL_EVENT_LIST] = "SELECT " EVENT_COLUMNS " FROM events WHERE tenant = ?1 AND sequence > ?2"
+                          " ORDER BY sequence LIMIT ?3",
+    [TY_SQL_EVENT_LIST_JOB] = "SELECT " EVENT_COLUMNS " FROM events WHERE job = ?4 AND job > 0"
+                              " AND tenant = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
     [TY_SQL_EVENT_FIRST] =
         "SELECT sequence FROM events WHERE tenant = ?1 ORDER BY sequence LIMIT 1",
     [TY_SQL_EVENT_TENANTS] = "SELECT row FROM tenants WHERE row > ?1 ORDER BY row LIMIT 1",

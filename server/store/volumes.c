@@ -49,8 +49,7 @@ static ty_status tell(struct ty_writer *writer, const struct ty_volume_record *v
                              .at = at,
                              .job_id =
                                  type == TY_EVENT_VOLUME_CREATED ? volume->created_by_job : NULL,
-                             .message = volume->name,
-                             .extra = "{}"};
+                             .name = volume->name};
     return ty_events_append(writer, &event, err);
 }
 

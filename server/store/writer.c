@@ -213,6 +213,7 @@ static void run_group(struct ty_store *store, size_t count)
     commit_group(store, count);
     ty_failpoint("store.after_commit");
     note_commit(store, count, seconds_now() - start);
+    ty_events_tell(store);
     for (size_t i = 0; i < count; i++) {
         struct ty_write *write = store->items[i];
         struct ty_outcome *outcome = &store->results[i];

@@ -152,10 +152,18 @@ static bool note_event(void *context, const struct ty_event *event)
     struct events_seen *seen = context;
     char one[96];
     (void)snprintf(one, sizeof(one), "%s:%s ", ty_event_type_name(event->type),
-                   event->job_id ? ty_job_state_name(event->state) : event->message);
+                   event->job_id ? ty_job_state_name(event->state) : event->name);
     strncat(seen->line, one, 95);
     seen->sequences[seen->count++] = event->sequence;
     return true;
+}
+
+static ty_status list_events(struct store_fixture *fixture, int64_t tenant, int64_t after,
+                             size_t limit, struct events_seen *seen, struct ty_error *err)
+{
+    const struct ty_event_query query = {.tenant = tenant, .after = after, .limit = limit};
+    int64_t up_to = 0;
+    return ty_events_list(fixture->reader, &query, note_event, seen, &up_to, err);
 }
 
 struct patch_or_delete {
@@ -189,17 +197,100 @@ static void what_happens_to_a_job_is_told_in_order_and_outlives_it(void **state)
     what.delete_it = true;
     assert_int_equal(store_apply(fixture->store, patch_or_delete, &what, &err), TY_OK);
     assert_int_equal(
-        ty_events_list(fixture->reader, fixture->tenant, 0, 50, note_event, &seen, &err), TY_OK);
-    assert_string_equal(seen.line, "job.created:queued job.state_changed:running "
-                                   "job.updated:running job.state_changed:succeeded "
+        list_events(fixture, fixture->tenant, 0, 50, &seen, &err), TY_OK);
+    assert_string_equal(seen.line, "job.queued:queued job.running:running "
+                                   "job.updated:running job.succeeded:succeeded "
                                    "job.deleted:succeeded ");
     for (size_t i = 0; i < seen.count; i++)
         assert_int_equal(seen.sequences[i], i + 1);
     seen = (struct events_seen){0};
     assert_int_equal(
-        ty_events_list(fixture->reader, fixture->tenant, 3, 1, note_event, &seen, &err), TY_OK);
+        list_events(fixture, fixture->tenant, 3, 1, &seen, &err), TY_OK);
     assert_int_equal(seen.count, 1);
     assert_int_equal(seen.sequences[0], 4);
+}
+
+struct told {
+    int calls;
+    int64_t tenants[4];
+    size_t count;
+};
+
+static void note_told(void *context, const int64_t *tenants, size_t count)
+{
+    struct told *told = context;
+    told->calls++;
+    told->count = count;
+    memcpy(told->tenants, tenants, (count < 4 ? count : 4) * sizeof(*tenants));
+}
+
+static void who_listens_hears_of_a_commit_after_it_and_of_nothing_else(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct told told = {0};
+    const struct ty_event_listener listener = {note_told, &told};
+    ty_events_listen(fixture->store, &listener);
+    test_job_make(fixture, "mnist", NULL);
+    assert_int_equal(told.calls, 1);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.tenants[0], fixture->tenant);
+    (void)ty_store_drain(fixture->store);
+    assert_int_equal(told.calls, 1);
+    ty_events_listen(fixture->store, NULL);
+    test_job_make(fixture, "mnist", NULL);
+    assert_int_equal(told.calls, 1);
+}
+
+static bool keep_event(void *context, const struct ty_event *event)
+{
+    struct ty_event *kept = context;
+    *kept = *event;
+    return false; /* the statement is reset afterwards: no texts are looked at */
+}
+
+static bool check_body(void *context, const struct ty_event *event)
+{
+    int *seen = context;
+    assert_string_equal(event->name, "mnist");
+    assert_string_equal(event->labels, "{\"team\":\"vision\"}");
+    ++*seen;
+    if (event->job_sequence == 1)
+        assert_false(event->has_from);
+    else
+        assert_true(event->has_from && event->from == TY_JOB_QUEUED);
+    assert_false(event->has_exit);
+    return true;
+}
+
+static void an_event_says_all_of_its_job_and_one_jobs_events_are_found(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct ty_error err = {0};
+    struct ty_event last = {0};
+    struct test_job job;
+    int64_t up_to = 0;
+    int seen = 0;
+    test_job_make(fixture, "other", NULL);
+    test_job_init(&job, fixture, "mnist", "{\"team\":\"vision\"}");
+    test_job_store(fixture, &job);
+    test_job_make(fixture, "other", NULL);
+    test_job_move(fixture, job.id, TY_JOB_RUNNING, true);
+    struct ty_event_query query = {.tenant = fixture->tenant, .after = 3, .limit = 10};
+    assert_int_equal(ty_events_list(fixture->reader, &query, keep_event, &last, &up_to, &err),
+                     TY_OK);
+    assert_int_equal(last.sequence, 4);
+    query = (struct ty_event_query){.tenant = fixture->tenant, .job = last.job, .limit = 10};
+    assert_int_equal(ty_events_list(fixture->reader, &query, check_body, &seen, &up_to, &err),
+                     TY_OK);
+    assert_int_equal(seen, 2);
+    assert_int_equal(up_to, 4);
+    query.limit = 1;
+    assert_int_equal(ty_events_list(fixture->reader, &query, check_body, &seen, &up_to, &err),
+                     TY_OK);
+    assert_int_equal(up_to, 2);
+    query.tenant = 99;
+    assert_int_equal(ty_events_list(fixture->reader, &query, check_body, &seen, &up_to, &err),
+                     TY_NOT_FOUND);
 }
 
 static void trimmed_events_are_a_gap_that_is_told(void **state)
@@ -219,10 +310,10 @@ static void trimmed_events_are_a_gap_that_is_told(void **state)
     assert_int_equal(first, 6);
     assert_int_equal(last, 6);
     assert_int_equal(
-        ty_events_list(fixture->reader, fixture->tenant, 4, 10, note_event, &seen, &err), TY_GONE);
-    assert_string_equal(err.code, "events_trimmed");
+        list_events(fixture, fixture->tenant, 4, 10, &seen, &err), TY_GONE);
+    assert_string_equal(err.code, "event_expired");
     assert_int_equal(
-        ty_events_list(fixture->reader, fixture->tenant, 5, 10, note_event, &seen, &err), TY_OK);
+        list_events(fixture, fixture->tenant, 5, 10, &seen, &err), TY_OK);
     assert_int_equal(seen.count, 1);
     /* The number goes on where it was, also when everything is gone. */
     atomic_fetch_add(&fixture->time.wall_us, TY_EVENTS_KEEP_US + 1000000);
@@ -243,7 +334,7 @@ static void an_unknown_tenant_has_no_events(void **state)
     struct events_seen seen = {0};
     int64_t first = -1;
     int64_t last = -1;
-    assert_int_equal(ty_events_list(fixture->reader, 99, 0, 10, note_event, &seen, &err),
+    assert_int_equal(list_events(fixture, 99, 0, 10, &seen, &err),
                      TY_NOT_FOUND);
     assert_int_equal(ty_events_range(fixture->reader, 99, &first, &last, &err), TY_NOT_FOUND);
     assert_int_equal(first, -1);
@@ -371,7 +462,7 @@ static void a_volume_in_use_stays_until_its_jobs_have_ended(void **state)
     assert_int_equal(store_apply(fixture->store, delete_volume, &removal, &err), TY_NOT_FOUND);
     struct events_seen seen = {0};
     assert_int_equal(
-        ty_events_list(fixture->reader, fixture->tenant, 6, 50, note_event, &seen, &err), TY_OK);
+        list_events(fixture, fixture->tenant, 6, 50, &seen, &err), TY_OK);
     assert_string_equal(seen.line, "volume.deleted:data ");
 }
 
@@ -385,6 +476,8 @@ int main(void)
         TEST(a_stored_answer_comes_back_as_it_was),
         TEST(an_expired_key_is_replaced_and_pruned),
         TEST(what_happens_to_a_job_is_told_in_order_and_outlives_it),
+        TEST(who_listens_hears_of_a_commit_after_it_and_of_nothing_else),
+        TEST(an_event_says_all_of_its_job_and_one_jobs_events_are_found),
         TEST(trimmed_events_are_a_gap_that_is_told),
         TEST(an_unknown_tenant_has_no_events),
         TEST(volumes_are_listed_by_name),
