@@ -1,5 +1,6 @@
 #include "api/draft.h"
 
+#include "api/claim_warnings.h"
 #include "api/keys.h"
 
 enum { RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 32 };
@@ -62,6 +63,8 @@ static char *warnings_text(const struct api_draft *draft, struct ty_error *err)
     if (api_executor_warnings(draft->api, &of_executor, err) != TY_OK)
         return NULL;
     size_t count = ty_job_spec_warnings(draft->spec, warnings, WARNINGS_MAX);
+    count += api_claim_warnings(draft->api, &draft->policy, draft->body, draft->spec,
+                                warnings + count, WARNINGS_MAX - count);
     struct ty_buf text;
     struct ty_json_writer writer;
     ty_buf_init(&text, 64 * 1024);
