@@ -377,9 +377,8 @@ static const struct rule rules[] = {
      "There are several processes, but nothing in script and files calls init_process_group or a "
      "library that does: each would train alone."                                              },
     {resources_unset,            "resources_unset",              "/resources",
-     "Neither cpu nor memory is asked for: on a shared node the replicas are the first to be "
-     "slowed "
-     "down or evicted."                                                                        },
+     "Neither cpu nor memory is asked for: where others run too, the replicas are the first to be "
+     "slowed down or stopped."                                                                 },
     {cpu_unset,                  "cpu_unset",                    "/resources/cpu",
      "No cpu is asked for: on a busy node the replicas get what others leave."                 },
     {memory_unset,               "memory_unset",                 "/resources/memory",
