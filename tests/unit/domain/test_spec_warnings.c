@@ -153,8 +153,7 @@ static void an_elastic_job_is_warned_of_its_workers(void **state)
 
     (void)state;
     tell(spec, told, sizeof(told));
-    assert_string_equal(told,
-                        "script_without_process_group /script; resources_unset /resources");
+    assert_string_equal(told, "script_without_process_group /script; resources_unset /resources");
     ty_job_spec_destroy(spec);
     json_decref(body);
 }
