@@ -192,24 +192,30 @@ static size_t count_characters(const struct ty_value *value)
     return count;
 }
 
+bool ty_check_count(struct ty_check *check, const struct ty_count_limits *limits, size_t count,
+                    const struct ty_place *place)
+{
+    if (limits->most->given && count > limits->most->value)
+        return ty_check_fail(check, place, limits->many, "has %zu %s; at most %zu are allowed",
+                             count, limits->unit, limits->most->value);
+    if (limits->least->given && count < limits->least->value)
+        return ty_check_fail(check, place, limits->few, "has %zu %s; at least %zu are needed",
+                             count, limits->unit, limits->least->value);
+    return true;
+}
+
 static bool check_length(struct ty_check *check, const struct ty_schema *schema,
                          const struct ty_value *value, const struct ty_place *place)
 {
+    const struct ty_count_limits limits = {&schema->min_length, &schema->max_length, "too_short",
+                                           "too_long", "characters"};
     size_t count =
         value->len; /* of bytes: no fewer than of characters, at most four times as many */
 
     if ((schema->max_length.given && count > schema->max_length.value) ||
         (schema->min_length.given && count < 4 * schema->min_length.value))
         count = count_characters(value);
-    if (schema->max_length.given && count > schema->max_length.value)
-        return ty_check_fail(check, place, "too_long",
-                             "has %zu characters; at most %zu are allowed", count,
-                             schema->max_length.value);
-    if (schema->min_length.given && count < schema->min_length.value)
-        return ty_check_fail(check, place, "too_short",
-                             "has %zu characters; at least %zu are needed", count,
-                             schema->min_length.value);
-    return true;
+    return ty_check_count(check, &limits, count, place);
 }
 
 /* RFC 4648 4: the alphabet, padding to whole groups of four, no loose bits. */
@@ -313,17 +319,13 @@ static bool check_unique(struct ty_check *check, const json_t *array, const stru
 static bool check_array(struct ty_check *check, const struct ty_schema *schema, const json_t *array,
                         const struct ty_place *place)
 {
+    const struct ty_count_limits limits = {&schema->min_items, &schema->max_items, "too_few_items",
+                                           "too_many_items", "items"};
     size_t size = json_array_size(array);
-    bool good = true;
+    bool good = ty_check_count(check, &limits, size, place);
 
-    if (schema->max_items.given && size > schema->max_items.value)
-        return ty_check_fail(check, place, "too_many_items",
-                             "has %zu items; at most %zu are allowed", size,
-                             schema->max_items.value);
-    if (schema->min_items.given && size < schema->min_items.value)
-        good =
-            ty_check_fail(check, place, "too_few_items", "has %zu items; at least %zu are needed",
-                          size, schema->min_items.value);
+    if (!good && schema->max_items.given && size > schema->max_items.value)
+        return false; /* its items are not looked at: each could be one fault more */
     for (size_t i = 0; i < size && (good || check->faults); i++) {
         struct ty_place at = {.parent = place, .index = i};
         struct ty_value item = ty_value_of(json_array_get(array, i));

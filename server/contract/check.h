@@ -40,6 +40,17 @@ bool ty_check_value(struct ty_check *check, const struct ty_schema *schema,
 bool ty_check_fail(struct ty_check *check, const struct ty_place *place, const char *code,
                    const char *format, ...) TY_PRINTF(4, 5);
 
+/* Whether a count of `unit` keeps to its limits; `few` and `many` are the codes of the faults. */
+struct ty_count_limits {
+    const struct ty_count *least;
+    const struct ty_count *most;
+    const char *few; /* "too_few_items" */
+    const char *many;
+    const char *unit; /* "items" */
+};
+bool ty_check_count(struct ty_check *check, const struct ty_count_limits *limits, size_t count,
+                    const struct ty_place *place);
+
 /* "a string or an integer": the names of some types, for people. */
 enum { TY_TYPES_TEXT = 96 };
 void ty_types_text(uint32_t types, char out[TY_TYPES_TEXT]);

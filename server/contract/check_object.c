@@ -105,17 +105,10 @@ static bool check_member(struct ty_check *check, const struct ty_schema *schema,
 static bool check_size(struct ty_check *check, const struct ty_schema *schema, const json_t *object,
                        const struct ty_place *place)
 {
-    size_t size = json_object_size(object);
+    const struct ty_count_limits limits = {&schema->min_members, &schema->max_members,
+                                           "too_few_members", "too_many_members", "members"};
 
-    if (schema->max_members.given && size > schema->max_members.value)
-        return ty_check_fail(check, place, "too_many_members",
-                             "has %zu members; at most %zu are allowed", size,
-                             schema->max_members.value);
-    if (schema->min_members.given && size < schema->min_members.value)
-        return ty_check_fail(check, place, "too_few_members",
-                             "has %zu members; at least %zu are needed", size,
-                             schema->min_members.value);
-    return true;
+    return ty_check_count(check, &limits, json_object_size(object), place);
 }
 
 bool ty_check_object(struct ty_check *check, const struct ty_schema *schema, const json_t *object,

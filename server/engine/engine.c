@@ -148,6 +148,15 @@ void ty_engine_stop(struct ty_engine *engine)
     engine->reader = NULL;
 }
 
+ty_status engine_write(struct ty_engine *engine, struct ty_write *write, struct ty_error *err)
+{
+    atomic_fetch_add(&engine->writes_in_flight, 1);
+    ty_status status = ty_store_write(engine->options.store, write, err);
+    if (status != TY_OK)
+        atomic_fetch_sub(&engine->writes_in_flight, 1);
+    return status;
+}
+
 /* Our writes come back by a call into this memory: wait for the store's thread to make the last. */
 static void wait_for_writes(struct ty_engine *engine)
 {

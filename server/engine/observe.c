@@ -196,13 +196,11 @@ static ty_status send_pending(struct ty_engine *engine, struct live_job *job, st
     /* From here on the other thread may have it: set our side first, take it back if it was
      * refused. */
     job->writing = write;
-    atomic_fetch_add(&engine->writes_in_flight, 1);
-    ty_status status = ty_store_write(engine->options.store, &write->write, err);
+    ty_status status = engine_write(engine, &write->write, err);
     if (status == TY_OK) {
         (void)take_pending(job); /* the write's now */
         return TY_OK;
     }
-    atomic_fetch_sub(&engine->writes_in_flight, 1);
     job->writing = NULL;
     free(write);
     return status;

@@ -132,13 +132,11 @@ ty_status removal_begin(struct ty_engine *engine, const struct job_facts *facts,
     ty_status status = prepare(engine, facts, &removal, err);
     if (status != TY_OK)
         return status;
-    atomic_fetch_add(&engine->writes_in_flight, 1);
-    status = ty_store_write(engine->options.store, &removal->write, err);
+    status = engine_write(engine, &removal->write, err);
     if (status == TY_OK) {
         engine->removals++;
         return TY_OK;
     }
-    atomic_fetch_sub(&engine->writes_in_flight, 1);
     put_back(engine, facts->id);
     removal_destroy(removal);
     return status;

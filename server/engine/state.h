@@ -128,6 +128,12 @@ struct ty_engine {
     int removed_fd; /* logs of jobs that are being removed */
 };
 
+/* --- engine.c --- */
+/* Hand a write to the store without waiting. It counts as in flight until its `done` takes that
+ * back, as its last word to the engine; one that is refused does not count. */
+ty_status engine_write(struct ty_engine *engine, struct ty_write *write,
+                       struct ty_error *err) TY_MUST_CHECK;
+
 /* --- live.c --- */
 struct live_job *live_find(struct ty_engine *engine, const char *id);
 

@@ -116,13 +116,10 @@ ty_status ty_engine_submit(struct ty_engine *engine, struct ty_submit *submit, s
     if (status != TY_OK)
         return status;
     submit->write = (struct ty_write){.apply = apply_submit, .done = submit_done};
-    atomic_fetch_add(&engine->writes_in_flight, 1);
     ty_failpoint("submit.before_hand_over");
-    status = ty_store_write(engine->options.store, &submit->write, err);
-    if (status == TY_OK)
-        return TY_OK;
-    atomic_fetch_sub(&engine->writes_in_flight, 1);
-    abandon(submit);
+    status = engine_write(engine, &submit->write, err);
+    if (status != TY_OK)
+        abandon(submit);
     return status;
 }
 
@@ -196,12 +193,8 @@ static ty_status send_batch(struct ty_engine *engine, struct batch *batch, struc
     ty_status status = prepare_all(engine, batch, err);
     if (status != TY_OK)
         return status;
-    atomic_fetch_add(&engine->writes_in_flight, 1);
-    status = ty_store_write(engine->options.store, &batch->write, err);
-    if (status == TY_OK)
-        return TY_OK;
-    atomic_fetch_sub(&engine->writes_in_flight, 1);
-    for (size_t i = 0; i < batch->count; i++)
+    status = engine_write(engine, &batch->write, err);
+    for (size_t i = 0; status != TY_OK && i < batch->count; i++)
         abandon(batch->submits[i]);
     return status;
 }

@@ -5,6 +5,16 @@
 
 #include <string.h>
 
+/* What every statement about one key begins with. */
+static struct ty_bind bind_key(sqlite3_stmt *stmt, const struct ty_idempotency *key)
+{
+    struct ty_bind bind = ty_bind_start(stmt);
+    ty_bind_int(&bind, key->tenant);
+    ty_bind_text(&bind, key->key);
+    ty_bind_text(&bind, key->route);
+    return bind;
+}
+
 /* Position on a valid key; the caller resets the statement. */
 static ty_status seek_key(struct ty_conn *conn, const struct ty_idempotency *key, int64_t now,
                           sqlite3_stmt **stmt_out, struct ty_error *err)
@@ -13,10 +23,7 @@ static ty_status seek_key(struct ty_conn *conn, const struct ty_idempotency *key
     ty_status status = ty_conn_stmt(conn, TY_SQL_IDEMPOTENCY_GET, stmt_out, err);
     if (status != TY_OK)
         return status;
-    struct ty_bind bind = ty_bind_start(*stmt_out);
-    ty_bind_int(&bind, key->tenant);
-    ty_bind_text(&bind, key->key);
-    ty_bind_text(&bind, key->route);
+    struct ty_bind bind = bind_key(*stmt_out, key);
     ty_bind_int(&bind, now - TY_IDEMPOTENCY_KEEP_US);
     status = ty_bind_step(conn, &bind, &row, "read the idempotency key", err);
     if (status == TY_OK && !row)
@@ -66,10 +73,7 @@ static ty_status delete_expired(struct ty_writer *writer, const struct ty_idempo
     ty_status status = ty_conn_stmt(&writer->conn, TY_SQL_IDEMPOTENCY_DELETE_KEY, &stmt, err);
     if (status != TY_OK)
         return status;
-    struct ty_bind bind = ty_bind_start(stmt);
-    ty_bind_int(&bind, entry->tenant);
-    ty_bind_text(&bind, entry->key);
-    ty_bind_text(&bind, entry->route);
+    struct ty_bind bind = bind_key(stmt, entry);
     ty_bind_int(&bind, entry->created_at - TY_IDEMPOTENCY_KEEP_US);
     return ty_bind_step(&writer->conn, &bind, NULL, "store the idempotency key", err);
 }
@@ -81,10 +85,7 @@ static ty_status insert_row(struct ty_writer *writer, const struct ty_idempotenc
     ty_status status = ty_conn_stmt(&writer->conn, TY_SQL_IDEMPOTENCY_INSERT, &stmt, err);
     if (status != TY_OK)
         return status;
-    struct ty_bind bind = ty_bind_start(stmt);
-    ty_bind_int(&bind, entry->tenant);
-    ty_bind_text(&bind, entry->key);
-    ty_bind_text(&bind, entry->route);
+    struct ty_bind bind = bind_key(stmt, entry);
     ty_bind_blob(&bind, entry->fingerprint, TY_SHA256);
     ty_bind_text(&bind, entry->job_id);
     ty_bind_int(&bind, entry->status);
