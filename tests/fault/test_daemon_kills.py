@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -244,3 +245,22 @@ def test_clients_that_hang_up_leave_nothing_behind(gateway, part):
     assert len(jobs) <= 30 and (part == "whole" or jobs == [])
     for job in jobs:
         assert gateway.wait(job["id"])["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("what", ["running", "cancelled meanwhile"])
+def test_a_run_whose_folder_somebody_removed_is_lost_and_not_running_for_ever(own_gateway, what):
+    job = own_gateway.submit(command=["sleep", "600"])
+    other = own_gateway.submit(command=["sh", "-c", "sleep 3; echo end"])
+    for each in (job, other):
+        own_gateway.wait(each["id"], {"running"})
+    own_gateway.kill()
+    shutil.rmtree(own_gateway.data / "runs" / job["object_name"])
+    own_gateway.start()
+    if what == "running":
+        done = own_gateway.wait(job["id"])
+        assert (done["state"], done["cause"]) == ("lost", "object_deleted")
+        assert done["message"] == "the folder of the run is gone"
+    else:
+        own_gateway.post(f"/v1/jobs/{job['id']}/cancel")
+        assert own_gateway.wait(job["id"])["state"] in {"lost", "cancelled"}
+    assert own_gateway.wait(other["id"])["state"] == "succeeded"

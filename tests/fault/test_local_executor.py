@@ -741,6 +741,87 @@ def test_a_supervisor_killed_while_no_daemon_was_there_is_found_out(folder: Path
     second.close()
 
 
+# --- the folder of a run is taken away by hand ---
+
+
+@pytest.mark.parametrize("sandbox", ["bwrap", "plain"])
+@pytest.mark.parametrize("what", ["folder", "plan"])
+def test_a_run_whose_folder_went_while_no_daemon_was_there_is_gone_with_nothing_left(
+    folder: Path, sandbox: str, what: str
+) -> None:
+    first = Driver(folder, "--sandbox", sandbox)
+    marker = f"marker-{uuid.uuid4().hex}"
+    first.apply(make_job("taken", [PYTHON, "-c", SPREADING, marker]))
+    first.await_log("taken", "ready")
+    first.kill()
+    run = folder / "data/runs/taken"
+    if what == "folder":
+        shutil.rmtree(run)
+    else:
+        (run / "plan.json").write_text("")
+    second = Driver(folder, "--sandbox", sandbox)
+    assert second.ask("check job_taken taken 1")["status"] == "ok"
+    assert second.await_kind("taken", "gone")["message"] == "the folder of the run is gone"
+    await_true(lambda: processes_with(marker) == [], "the end of its processes")
+    assert processes_with(str(run)) == []
+    assert second.ask("remove job_taken taken 1")["status"] == "ok"
+    await_true(lambda: not run.exists(), "the end of what was left of the folder")
+    second.close()
+
+
+def test_a_check_says_nothing_of_a_run_that_is_there(folder: Path) -> None:
+    first = Driver(folder)
+    first.apply(make_job("there", ["/bin/sh", "-c", "echo ready; sleep 2"]))
+    first.await_log("there", "ready")
+    first.kill()
+    second = Driver(folder)
+    assert second.ask("check job_there there 1")["status"] == "ok"
+    second.await_kind("there", "succeeded", "failed", "gone")
+    assert [item["kind"] for item in second.of("there")] == ["running", "succeeded"]
+    assert second.ask("check job_there there 2")["status"] == "ok"
+    second.await_kind("there", "gone", attempt=2)
+    second.close()
+
+
+def test_a_run_whose_folder_goes_under_its_daemon_ends_as_it_ends(driver: Driver) -> None:
+    driver.apply(make_job("gone", ["/bin/sh", "-c", "echo ready; sleep 1; exit 3"]))
+    driver.await_log("gone", "ready")
+    shutil.rmtree(driver.folder / "data/runs/gone")
+    assert driver.await_kind("gone", "succeeded", "failed", "gone")["kind"] == "failed"
+
+
+def test_a_run_whose_folder_is_gone_can_be_stopped(driver: Driver) -> None:
+    marker = f"marker-{uuid.uuid4().hex}"
+    driver.apply(make_job("deaf", [PYTHON, "-c", SPREADING, marker]))
+    driver.await_log("deaf", "ready")
+    shutil.rmtree(driver.folder / "data/runs/deaf")
+    driver.stop("deaf")
+    driver.await_kind("deaf", "stopped", "gone")
+    await_true(lambda: processes_with(marker) == [], "the end of its processes")
+
+
+def test_a_waiting_run_whose_folder_goes_is_gone(driver: Driver) -> None:
+    driver.apply(make_job("idle", ["/bin/true"], **claim_changes("never-made")))
+    driver.await_kind("idle", "starting")
+    shutil.rmtree(driver.folder / "data/runs/idle")
+    driver.await_kind("idle", "gone")
+
+
+def test_a_shortage_of_descriptors_is_no_word_that_a_run_is_gone(folder: Path) -> None:
+    first = Driver(folder)
+    names = [f"held-{i}" for i in range(12)]
+    for name in names:
+        first.apply(make_job(name, ["/bin/sh", "-c", "sleep 4; echo done"]))
+        first.await_kind(name, "running")
+    first.kill()
+    second = Driver(folder, prefix=["prlimit", "--nofile=22:4096"])
+    for name in names:
+        assert second.ask(f"check job_{name} {name} 1")["status"] == "ok"
+    for name in names:
+        assert second.await_kind(name, "succeeded", "failed", "gone")["kind"] == "succeeded"
+    second.close()
+
+
 def test_applying_twice_runs_once(driver: Driver) -> None:
     driver.ask("claim ns many")
     runs = [

@@ -1,8 +1,8 @@
 /* Drives the local executor from standard input, one command a line, for the process tests:
  *
- *     apply FILE | stop JOB OBJECT | remove JOB OBJECT | claim NAMESPACE NAME | describe | sleep MS
- * | quit wait OBJECT            until the run is over bench FILE COUNT FLIGHT   apply COUNT copies
- * of the run ("@" in the file becomes the number), FLIGHT at once
+ *     apply FILE | stop JOB OBJECT | remove JOB OBJECT | check JOB OBJECT | claim NAMESPACE NAME |
+ * describe | sleep MS | quit wait OBJECT            until the run is over bench FILE COUNT FLIGHT
+ * apply COUNT copies of the run ("@" in the file becomes the number), FLIGHT at once
  *
  * FILE: {"job_id","namespace","object","attempt","objects":[…]}. Every observation is a JSON line
  * on standard output, every answer too. End of input waits for nothing: runs go on. */
@@ -205,6 +205,8 @@ static void do_line(struct driver *driver, char *line)
         answer(command, executor->ops->stop(executor, &ref, &why), &why);
     } else if (ty_str_equal(command, "remove")) {
         answer(command, executor->ops->remove(executor, &ref, &why), &why);
+    } else if (ty_str_equal(command, "check")) {
+        answer(command, executor->ops->check(executor, &ref, &why), &why);
     } else if (ty_str_equal(command, "claim")) {
         answer(command, executor->ops->create_claim(executor, first, second, &why), &why);
     } else if (ty_str_equal(command, "describe")) {

@@ -88,8 +88,8 @@ struct ty_executor_ops {
 
     /* Say by an observation how a run stands: GONE when there is no such run. Asked once for each
      * run that the gateway finds in its records when it starts, because nobody else would tell of
-     * one that vanished meanwhile. NULL when `start` tells of those by itself. TY_UNAVAILABLE:
-     * asked again later. */
+     * one that vanished meanwhile. May say nothing of a run that is there, since `start` tells of
+     * it. TY_UNAVAILABLE: asked again later. */
     ty_status (*check)(struct ty_executor *executor, const struct ty_run_ref *run,
                        struct ty_error *err);
 

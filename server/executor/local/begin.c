@@ -63,6 +63,10 @@ static bool store_plan(struct local *local, struct tracked *run, bool waits)
 void ty_run_try_begin(struct local *local, struct tracked *run)
 {
     char message[TY_JOB_MESSAGE];
+    if (ty_run_folder_gone(local, run->object)) {
+        ty_tracked_orphan(local, run);
+        return;
+    }
     ty_job_cause cause = ty_local_lacks(local, run, message, sizeof message);
     if (cause == TY_CAUSE_NONE && !ty_local_take_gpus(local, run)) {
         cause = TY_CAUSE_UNSCHEDULABLE;
@@ -105,14 +109,17 @@ struct tracked *ty_run_take_up(struct local *local, const char *object, json_t *
     return run;
 }
 
-struct tracked *ty_run_find(struct local *local, const char *object)
+struct tracked *ty_run_find(struct local *local, const char *object, bool *missing_out)
 {
     struct tracked *run = ty_map_get(local->runs, object);
     json_t *plan = NULL;
     struct ty_error why;
+    *missing_out = false;
     if (run)
         return run;
-    if (ty_run_folder_plan(local, object, &plan, &why) != TY_OK)
+    ty_status status = ty_run_folder_plan(local, object, &plan, &why);
+    *missing_out = status == TY_NOT_FOUND || status == TY_CORRUPT;
+    if (status != TY_OK)
         return NULL;
     run = ty_run_take_up(local, object, plan);
     json_decref(plan);

@@ -6,7 +6,9 @@
  * poke; the run is found already begun - it is followed from its first line, which is how a
  * restarted daemon adopts; the supervisor dies without a terminal line - what it left is killed and
  * the run is reported gone; it began before a power cut and left no word - gone as well, since
- * nobody can know how far it came. */
+ * nobody can know how far it came; somebody took its folder away - gone too, with what still runs
+ * of it. What cannot be found out for want of descriptors or memory is deferred: never is it news.
+ */
 #include "executor/local/tracked.h"
 
 #include "trainyard/base/failpoint.h"
@@ -25,9 +27,37 @@ enum { EVENTS = 64, LOOK_MS = 1000, RETRY_MS = 50 };
 
 /* --- commands --- */
 
+/* Keep a command for later: what it asks cannot be found out now. */
+static void defer(struct local *local, const struct local_command *command)
+{
+    for (const struct local_command *other = local->deferred; other; other = other->next)
+        if (other->kind == command->kind && ty_str_equal(other->object, command->object))
+            return;
+    struct local_command *copy = malloc(sizeof *copy);
+    if (!copy) {
+        ty_log(local->log, TY_LOG_ERROR, "no_memory", "a command about run %s", command->object);
+        return;
+    }
+    *copy = *command;
+    copy->plan = NULL;
+    copy->next = local->deferred;
+    local->deferred = copy;
+}
+
+/* There is no such run: whatever may be left of it ends, and that is told. */
+static void report_missing(struct local *local, const struct local_command *command)
+{
+    struct ty_observation seen = {.kind = TY_SEEN_GONE, .attempt = command->attempt};
+    ty_local_kill_orphans(local, command->object);
+    seen.at = ty_now_us(local->clock);
+    ty_str_copy(seen.message, sizeof seen.message, TY_RUN_FOLDER_GONE);
+    local->observer(local->observer_context, command->job_id, &seen, NULL, 0);
+}
+
 static void on_track(struct local *local, const struct local_command *command)
 {
     struct tracked *run = ty_map_get(local->runs, command->object);
+    bool missing;
     if (run && run->attempt != command->attempt) {
         ty_tracked_forget(local, run);
         run = NULL;
@@ -37,8 +67,11 @@ static void on_track(struct local *local, const struct local_command *command)
             ty_tracked_report(local, run); /* somebody asks again */
     } else if (command->plan) {
         ty_run_take_up(local, command->object, command->plan);
-    } else {
-        ty_run_find(local, command->object);
+    } else if (!ty_run_find(local, command->object, &missing)) {
+        if (missing)
+            report_missing(local, command);
+        else
+            defer(local, command);
     }
 }
 
@@ -68,23 +101,63 @@ static void report_unknown(struct local *local, const struct local_command *comm
     local->observer(local->observer_context, command->job_id, &seen, NULL, 0);
 }
 
+static bool is_meant(const struct tracked *run, const struct local_command *command)
+{
+    return run->attempt == command->attempt && ty_str_equal(run->job_id, command->job_id);
+}
+
+/* To the supervisor; where its folder is gone nothing reaches it any more. */
+static void tell_stop(struct local *local, struct tracked *run)
+{
+    run->stop_wanted = !ty_local_tell(local, run->object, "stop");
+    if (!run->stop_wanted || !ty_run_folder_gone(local, run->object))
+        return;
+    if (run->status_fd >= 0)
+        ty_status_read_lines(local, run); /* its last words */
+    if (run->phase == RUN_ALIVE)
+        ty_tracked_orphan(local, run);
+}
+
 static void on_stop(struct local *local, const struct local_command *command)
 {
-    struct tracked *run = ty_run_find(local, command->object);
-    if (!run || run->attempt != command->attempt || !ty_str_equal(run->job_id, command->job_id)) {
+    bool missing;
+    struct tracked *run = ty_run_find(local, command->object, &missing);
+    if (!run && !missing) {
+        defer(local, command);
+    } else if (!run) {
+        report_missing(local, command);
+    } else if (!is_meant(run, command)) {
         report_unknown(local, command);
     } else if (run->phase == RUN_WAITING) {
         stop_waiting(local, run);
     } else if (run->phase == RUN_OVER) {
         ty_tracked_report(local, run);
     } else {
-        run->stop_wanted = !ty_local_tell(local, run->object, "stop");
+        tell_stop(local, run);
     }
+}
+
+/* What is there tells of itself. */
+static void on_check(struct local *local, const struct local_command *command)
+{
+    bool missing;
+    const struct tracked *run = ty_run_find(local, command->object, &missing);
+    if (!run && !missing)
+        defer(local, command);
+    else if (!run)
+        report_missing(local, command);
+    else if (!is_meant(run, command))
+        report_unknown(local, command);
 }
 
 static void on_remove(struct local *local, const struct local_command *command)
 {
-    struct tracked *run = ty_run_find(local, command->object);
+    bool missing;
+    struct tracked *run = ty_run_find(local, command->object, &missing);
+    if (!run && !missing) {
+        defer(local, command);
+        return;
+    }
     if (!run) { /* its folder was set aside before this thread had ever heard of it */
         remove_folder(local, command->object, ty_run_folder_clear);
         return;
@@ -103,9 +176,24 @@ static void on_remove(struct local *local, const struct local_command *command)
 
 /* --- the loop --- */
 
+static void do_command(struct local *local, const struct local_command *command);
+
+static void take_deferred(struct local *local)
+{
+    struct local_command *command = local->deferred;
+    local->deferred = NULL;
+    while (command) {
+        struct local_command *next = command->next;
+        do_command(local, command);
+        free(command);
+        command = next;
+    }
+}
+
 static void look_at_all(struct local *local)
 {
     local->looked_ms = ty_monotonic_ms(local->clock);
+    take_deferred(local);
     size_t cursor = 0;
     struct tracked *run;
     while ((run = ty_map_next(local->runs, &cursor, NULL))) {
@@ -118,7 +206,7 @@ static void look_at_all(struct local *local)
         if (run->phase == RUN_ALIVE && run->pid_fd < 0)
             ty_status_check(local, run);
         if (run->phase == RUN_ALIVE && run->stop_wanted)
-            run->stop_wanted = !ty_local_tell(local, run->object, "stop");
+            tell_stop(local, run);
     }
 }
 
@@ -127,7 +215,7 @@ static int look_every_ms(const struct local *local)
 {
     size_t cursor = 0;
     const struct tracked *run;
-    int wait = -1;
+    int wait = local->deferred ? LOOK_MS : -1;
     while ((run = ty_map_next(local->runs, &cursor, NULL))) {
         if (run->phase == RUN_ALIVE && (run->pid_fd < 0 || run->watch < 0 || run->stop_wanted))
             return RETRY_MS;
@@ -188,6 +276,9 @@ static void do_command(struct local *local, const struct local_command *command)
     case COMMAND_REMOVE:
         on_remove(local, command);
         break;
+    case COMMAND_CHECK:
+        on_check(local, command);
+        break;
     case COMMAND_POKE:
         look_at_all(local);
         break;
@@ -220,8 +311,9 @@ static void adopt_all(struct local *local)
     if (!folder)
         return;
     for (struct dirent *entry; (entry = readdir(folder));) {
+        bool missing;
         if (ty_dns1035_label(entry->d_name))
-            ty_run_find(local, entry->d_name);
+            (void)ty_run_find(local, entry->d_name, &missing);
     }
     closedir(folder);
 }

@@ -29,7 +29,13 @@ struct ty_local_host {
  * control groups). */
 void ty_local_look(const struct ty_local_options *options, struct ty_local_host *out);
 
-typedef enum { COMMAND_TRACK, COMMAND_STOP, COMMAND_REMOVE, COMMAND_POKE } local_command_kind;
+typedef enum {
+    COMMAND_TRACK,
+    COMMAND_STOP,
+    COMMAND_REMOVE,
+    COMMAND_CHECK,
+    COMMAND_POKE
+} local_command_kind;
 
 struct local_command {
     struct local_command *next;
@@ -73,8 +79,10 @@ struct local {
     ty_executor_observer *observer;
     void *observer_context;
     int epoll_fd;
-    int inotify_fd;         /* -1 = none: runs are looked at by the clock */
-    int64_t looked_ms;      /* when all runs were last looked at */
+    int inotify_fd;    /* -1 = none: runs are looked at by the clock */
+    int64_t looked_ms; /* when all runs were last looked at */
+    struct local_command
+        *deferred;          /* could not be carried out for want of something; tried again */
     struct ty_map *runs;    /* object name -> struct tracked, owned */
     struct ty_map *watches; /* inotify number as text -> struct tracked */
     const struct tracked *gpu_holders[LOCAL_GPUS_MAX];
@@ -103,8 +111,12 @@ bool ty_local_has_claim(const struct local *local, const char *namespace, const 
  * one is there. */
 ty_status ty_run_folder_write(struct local *local, const char *object,
                               const struct ty_made_plan *made, struct ty_error *err) TY_MUST_CHECK;
+/* TY_NOT_FOUND, TY_CORRUPT: there is no run of that name that anybody could follow; all else says
+ * nothing about the run (TY_NO_MEMORY, TY_UNAVAILABLE: no descriptors). */
 ty_status ty_run_folder_plan(struct local *local, const char *object, json_t **plan_out,
                              struct ty_error *err) TY_MUST_CHECK;
+/* Whether the folder is certainly not there: somebody took it away. */
+bool ty_run_folder_gone(const struct local *local, const char *object);
 /* Put another plan.json in the place of the present one. */
 ty_status ty_run_folder_replace(struct local *local, const char *object, const json_t *plan,
                                 struct ty_error *err) TY_MUST_CHECK;
@@ -138,6 +150,8 @@ bool ty_local_tell(struct local *local, const char *object, const char *command)
 /* Kill what a dead supervisor left: the processes noted in status.jsonl that are still the same,
  * and without a sandbox all that carry the run's mark. Returns when they are gone. */
 void ty_local_kill_leftovers(const struct tracked *run);
+/* Kill a supervisor whose folder was taken away under it, with what it runs. */
+void ty_local_kill_orphans(const struct local *local, const char *object);
 
 /* --- describe.c --- */
 struct ty_capacity ty_local_capacity(struct ty_executor *executor);

@@ -80,6 +80,10 @@ static ty_status look_at_folder(struct local *local, const struct ty_run *run,
         *state_out = FOLDER_NONE;
         return TY_OK;
     }
+    if (status == TY_CORRUPT) { /* a power cut leaves that of a run which may have begun */
+        *state_out = FOLDER_SAME;
+        return TY_OK;
+    }
     if (status != TY_OK)
         return status;
     if (!ty_str_equal(ty_object_text(plan, "job_id", ""), run->job_id))
@@ -151,14 +155,22 @@ static ty_status stop(struct ty_executor *executor, const struct ty_run_ref *run
 }
 
 /* Whether the folder is that of this attempt or an earlier one, and nothing of it lives. */
-static bool may_set_aside(struct local *local, const struct ty_run_ref *run)
+static ty_status may_set_aside(struct local *local, const struct ty_run_ref *run, bool *may_out,
+                               struct ty_error *err)
 {
     ty_auto_json plan = NULL;
-    struct ty_error ignored;
-    return ty_run_folder_plan(local, run->object_name, &plan, &ignored) == TY_OK &&
-           ty_str_equal(ty_object_text(plan, "job_id", ""), run->job_id) &&
-           ty_object_int(plan, "attempt", 0) <= run->attempt &&
-           !ty_run_folder_locked(local, run->object_name);
+    ty_status status = ty_run_folder_plan(local, run->object_name, &plan, err);
+    run_lock lock = ty_run_folder_lock(local, run->object_name);
+    bool ours = status == TY_CORRUPT || /* names are the jobs' own: whose else could it be */
+                (status == TY_OK && ty_str_equal(ty_object_text(plan, "job_id", ""), run->job_id) &&
+                 ty_object_int(plan, "attempt", 0) <= run->attempt);
+    if (status != TY_OK && status != TY_NOT_FOUND && status != TY_CORRUPT)
+        return status;
+    if (ours && lock == RUN_LOCK_UNKNOWN)
+        return ty_fail(err, TY_UNAVAILABLE, "whether run %s has ended is not known",
+                       run->object_name);
+    *may_out = ours && lock == RUN_LOCK_FREE;
+    return TY_OK;
 }
 
 /* The folder is no run any more when this returns: the caller may forget the job, and a crash
@@ -167,9 +179,17 @@ static ty_status remove_run(struct ty_executor *executor, const struct ty_run_re
                             struct ty_error *err)
 {
     struct local *local = (struct local *)executor;
-    if (may_set_aside(local, run) && ty_run_folder_set_aside(local, run->object_name, err) != TY_OK)
-        return err->status;
-    return send_named(local, COMMAND_REMOVE, run, NULL, err);
+    bool may;
+    ty_status status = may_set_aside(local, run, &may, err);
+    if (status == TY_OK && may)
+        status = ty_run_folder_set_aside(local, run->object_name, err);
+    return status == TY_OK ? send_named(local, COMMAND_REMOVE, run, NULL, err) : status;
+}
+
+static ty_status check(struct ty_executor *executor, const struct ty_run_ref *run,
+                       struct ty_error *err)
+{
+    return send_named((struct local *)executor, COMMAND_CHECK, run, NULL, err);
 }
 
 /* --- life --- */
@@ -195,6 +215,16 @@ static void free_images(struct local *local)
     free(local->images);
 }
 
+static void free_commands(struct local_command *command)
+{
+    while (command) {
+        struct local_command *next = command->next;
+        json_decref(command->plan);
+        free(command);
+        command = next;
+    }
+}
+
 static void close_if_open(int fd)
 {
     if (fd >= 0)
@@ -213,12 +243,8 @@ static void destroy(struct ty_executor *executor)
         ty_local_wake(local);
         pthread_join(local->thread, NULL);
     }
-    while (local->first_command) {
-        struct local_command *next = local->first_command->next;
-        json_decref(local->first_command->plan);
-        free(local->first_command);
-        local->first_command = next;
-    }
+    free_commands(local->first_command);
+    free_commands(local->deferred);
     ty_map_destroy(local->watches);
     ty_map_destroy(local->runs);
     pthread_mutex_destroy(&local->lock);
@@ -238,6 +264,7 @@ static const struct ty_executor_ops local_ops = {.name = "local",
                                                  .apply = apply,
                                                  .stop = stop,
                                                  .remove = remove_run,
+                                                 .check = check,
                                                  .capacity = ty_local_capacity,
                                                  .open_claim = ty_local_open_claim,
                                                  .create_claim = ty_local_create_claim,

@@ -196,11 +196,20 @@ ty_status ty_run_folder_plan(struct local *local, const char *object, json_t **p
         status = ty_file_read(folder, "plan.json", &text, err);
     if (status != TY_OK)
         return status;
-    json_t *plan = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
+    json_error_t why;
+    json_t *plan = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &why);
+    if (!plan && json_error_code(&why) == json_error_out_of_memory)
+        return ty_fail(err, TY_NO_MEMORY, "no memory for the plan of run %s", object);
     if (!plan)
         return ty_fail(err, TY_CORRUPT, "the plan of run %s cannot be read", object);
     *plan_out = plan;
     return TY_OK;
+}
+
+bool ty_run_folder_gone(const struct local *local, const char *object)
+{
+    struct stat info;
+    return fstatat(local->runs_fd, object, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
 ty_status ty_run_folder_replace(struct local *local, const char *object, const json_t *plan,

@@ -89,17 +89,26 @@ static void kill_noted(const struct noted_process *process)
     poll(&wait, 1, GONE_WAIT_MS);
 }
 
-/* Whether the process carries TRAINYARD_RUN=<object> in its environment. */
-static bool has_mark(pid_t pid, const char *mark, char *text)
+/* A file of the process, NUL-ended; 0 when there is nothing to read. */
+static size_t read_of_process(pid_t pid, const char *name, char *text)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     ty_auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t len = fd >= 0 ? read(fd, text, ENVIRON_BYTES - 1) : -1;
     if (len <= 0)
-        return false;
-    size_t mark_len = strlen(mark) + 1; /* its NUL too */
+        return 0;
     text[len] = '\0';
+    return (size_t)len;
+}
+
+typedef bool process_test(pid_t pid, const char *wanted, char *text);
+
+/* Whether the process carries TRAINYARD_RUN=<object> in its environment. */
+static bool has_mark(pid_t pid, const char *mark, char *text)
+{
+    size_t len = read_of_process(pid, "environ", text);
+    size_t mark_len = strlen(mark) + 1; /* its NUL too */
     for (const char *at = text; at < text + len; at += strlen(at) + 1) {
         if ((size_t)(text + len - at) + 1 >= mark_len && ty_str_equal(at, mark))
             return true;
@@ -107,8 +116,21 @@ static bool has_mark(pid_t pid, const char *mark, char *text)
     return false;
 }
 
+/* Whether it is a supervisor that was started with this folder (ty_local_spawn). */
+static bool supervises(pid_t pid, const char *folder, char *text)
+{
+    static const char program[] = "trainyard-supervisor";
+    size_t len = read_of_process(pid, "cmdline", text);
+    if (len == 0)
+        return false;
+    const char *slash = strrchr(text, '/');
+    const char *argument = text + strlen(text) + 1;
+    return ty_str_equal(slash ? slash + 1 : text, program) && argument < text + len &&
+           ty_str_equal(argument, folder);
+}
+
 /* One pass over all processes. Returns how many were killed. */
-static int kill_marked(const char *mark, char *text)
+static int kill_those(process_test *test, const char *wanted, char *text)
 {
     DIR *folder = opendir("/proc");
     int killed = 0;
@@ -118,22 +140,44 @@ static int kill_marked(const char *mark, char *text)
         int64_t pid;
         if (ty_str_to_int(entry->d_name, 1, INT32_MAX, &pid) != TY_OK || pid == getpid())
             continue;
-        if (has_mark((pid_t)pid, mark, text) && kill((pid_t)pid, SIGKILL) == 0)
+        if (test((pid_t)pid, wanted, text) && kill((pid_t)pid, SIGKILL) == 0)
             killed++;
     }
     closedir(folder);
     return killed;
 }
 
+/* Pass after pass, until none is left. Whether there was any. */
+static bool kill_every(process_test *test, const char *wanted)
+{
+    ty_auto_free char *text = malloc(ENVIRON_BYTES);
+    int passes = 0;
+    while (text && passes < SWEEPS && kill_those(test, wanted, text) > 0) {
+        usleep(SWEEP_PAUSE_US);
+        passes++;
+    }
+    return passes > 0;
+}
+
+static void kill_run_marked(const char *object)
+{
+    char mark[TY_OBJECT_NAME + 32];
+    snprintf(mark, sizeof mark, "TRAINYARD_RUN=%s", object);
+    (void)kill_every(has_mark, mark);
+}
+
 void ty_local_kill_leftovers(const struct tracked *run)
 {
     for (size_t i = 0; i < run->process_count; i++)
         kill_noted(&run->processes[i]);
-    if (run->sandboxed) /* the namespaces' inits took everything along */
-        return;
-    char mark[TY_OBJECT_NAME + 32];
-    snprintf(mark, sizeof mark, "TRAINYARD_RUN=%s", run->object);
-    ty_auto_free char *text = malloc(ENVIRON_BYTES);
-    for (int i = 0; text && i < SWEEPS && kill_marked(mark, text) > 0; i++)
-        usleep(SWEEP_PAUSE_US);
+    if (!run->sandboxed) /* else the namespaces' inits took everything along */
+        kill_run_marked(run->object);
+}
+
+void ty_local_kill_orphans(const struct local *local, const char *object)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s/runs/%s", local->data_folder, object);
+    if (kill_every(supervises, folder))
+        kill_run_marked(object); /* what was no sandbox */
 }

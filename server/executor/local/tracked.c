@@ -70,10 +70,10 @@ void ty_tracked_end(struct local *local, struct tracked *run)
     run->plan = NULL;
 }
 
-void ty_tracked_lose(struct local *local, struct tracked *run, const char *why)
+/* All of it is over, and what it was is told. */
+static void lose(struct local *local, struct tracked *run, const char *why)
 {
     ty_log(local->log, TY_LOG_WARNING, "run_lost", "run %s: %s", run->object, why);
-    ty_run_folder_close(local, run->object);
     if (run->same_boot)
         ty_local_kill_leftovers(run);
     for (size_t i = 0; i < run->replica_count; i++) {
@@ -83,6 +83,19 @@ void ty_tracked_lose(struct local *local, struct tracked *run, const char *why)
     }
     ty_tracked_end(local, run);
     ty_tracked_tell(local, run, TY_SEEN_GONE, TY_CAUSE_NONE, why);
+}
+
+void ty_tracked_lose(struct local *local, struct tracked *run, const char *why)
+{
+    ty_run_folder_close(local, run->object);
+    lose(local, run, why);
+}
+
+void ty_tracked_orphan(struct local *local, struct tracked *run)
+{
+    if (run->phase == RUN_ALIVE)
+        ty_local_kill_orphans(local, run->object);
+    lose(local, run, TY_RUN_FOLDER_GONE);
 }
 
 void ty_local_free_tracked(void *value)

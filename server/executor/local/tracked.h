@@ -5,6 +5,8 @@
 #include "executor/local/facts_read.h"
 #include "executor/local/inside.h"
 
+#define TY_RUN_FOLDER_GONE "the folder of the run is gone"
+
 typedef enum {
     RUN_WAITING, /* not begun: something it needs is missing */
     RUN_ALIVE,   /* a supervisor is at work */
@@ -54,6 +56,8 @@ void ty_tracked_tell(struct local *local, struct tracked *run, ty_seen_kind kind
 void ty_tracked_end(struct local *local, struct tracked *run);
 /* The run is over without a result: kill what it left, say that it is gone. */
 void ty_tracked_lose(struct local *local, struct tracked *run, const char *why);
+/* The same because somebody took its folder away, with its supervisor perhaps alive. */
+void ty_tracked_orphan(struct local *local, struct tracked *run);
 void ty_tracked_let_go(struct tracked *run);
 void ty_watch_key(int watch, char out[32]);
 
@@ -71,9 +75,9 @@ void ty_run_try_begin(struct local *local, struct tracked *run);
 /* Take up a run that has a folder: follow it, begin it, or know that it is lost. NULL without
  * memory. */
 struct tracked *ty_run_take_up(struct local *local, const char *object, json_t *plan);
-/* The run of that name, taken up from its folder when it is not known yet. NULL when there is none.
- */
-struct tracked *ty_run_find(struct local *local, const char *object);
+/* The run of that name, taken up from its folder when it is not known yet. NULL: there is none
+ * (*missing_out true), or that cannot be told at this time. */
+struct tracked *ty_run_find(struct local *local, const char *object, bool *missing_out);
 
 /* --- waiting.c --- */
 /* What the run still lacks, as a STARTING observation's cause and message; TY_CAUSE_NONE = nothing.
