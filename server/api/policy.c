@@ -1,5 +1,6 @@
 #include "api/policy.h"
 
+#include "trainyard/domain/claims.h"
 #include "trainyard/store/volumes.h"
 
 static bool note_volume(void *context, const struct ty_volume_record *volume)
@@ -29,12 +30,21 @@ static struct ty_policy_scene scene_of(struct api_policy *policy)
                                     .context = policy};
 }
 
+static bool note_claim(void *context, const struct ty_named_claim *claim)
+{
+    (void)claim;
+    *(bool *)context = true;
+    return false;
+}
+
 bool api_policy_asks(struct ty_api *api, const struct ty_request *request)
 {
     struct ty_policy *policy =
         ty_access_table_policy(api->access, api_caller(request)->tenant_name);
     bool asks = !policy || ty_policy_asks(policy);
     ty_policy_unref(policy);
+    if (!asks)
+        ty_named_claims(ty_request_json(request), note_claim, &asks);
     return asks;
 }
 

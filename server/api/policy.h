@@ -14,8 +14,8 @@ struct api_policy {
     struct ty_policy_changes changes; /* values given that were replaced: into `forced` */
 };
 
-/* Whether the policy of the caller's tenant may have to read the database to judge a job. Any
- * thread. */
+/* Whether the request's job, or the policy of the caller's tenant, makes a look at the database or
+ * at claims needful: to judge it, or to warn of claims that it names. Any thread. */
 bool api_policy_asks(struct ty_api *api, const struct ty_request *request);
 
 /* On a pool thread, for it may read the database, unless its reader is taken away: then what would

@@ -187,7 +187,7 @@ bool ty_policy_lists_volume(const struct ty_policy *policy, const char *name)
 
 bool ty_policy_asks(const struct ty_policy *policy)
 {
-    return !policy->names[TY_LIST_VOLUMES].given;
+    return !policy->names[TY_LIST_VOLUMES].given || policy->defaults || policy->forced;
 }
 
 int64_t ty_policy_max_replicas(const struct ty_policy *policy)

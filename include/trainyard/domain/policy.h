@@ -65,7 +65,7 @@ void ty_policy_judge_amounts(const struct ty_policy *policy, const struct ty_pol
                              const json_t *body, const struct ty_job_spec *spec, size_t spec_bytes,
                              struct ty_faults *faults);
 
-/* Whether it may have to call scene->owns_volume. */
+/* Whether it may have to call scene->owns_volume, or puts members of its own into jobs. */
 bool ty_policy_asks(const struct ty_policy *policy);
 
 /* Whether the policy lists a storage class, or a claim by its name: for volumes made without a
