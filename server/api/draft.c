@@ -3,7 +3,7 @@
 #include "api/claim_warnings.h"
 #include "api/keys.h"
 
-enum { RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 32 };
+enum { RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 64 };
 
 /* The spec as it is stored: the client's own text, unless the policy has changed something. */
 static char *spec_text(struct api_draft *draft, const struct api_draft_input *input,
@@ -65,6 +65,8 @@ static char *warnings_text(const struct api_draft *draft, struct ty_error *err)
     size_t count = ty_job_spec_warnings(draft->spec, warnings, WARNINGS_MAX);
     count += api_claim_warnings(draft->api, &draft->policy, draft->body, draft->spec,
                                 warnings + count, WARNINGS_MAX - count);
+    if (draft->api->options.executor->ops->one_machine)
+        count += ty_job_spec_machine_warnings(draft->spec, warnings + count, WARNINGS_MAX - count);
     struct ty_buf text;
     struct ty_json_writer writer;
     ty_buf_init(&text, 64 * 1024);
@@ -110,12 +112,36 @@ static ty_status add_claim(struct api_draft *draft, const struct ty_spec_volume 
     return TY_OK;
 }
 
+static bool makes_already(const struct api_draft *draft, const char *name)
+{
+    for (size_t i = 0; i < draft->submit.made_count; i++)
+        if (ty_str_equal(draft->made_claims[i].name, name))
+            return true;
+    return false;
+}
+
+/* A claim with a name that the job makes where it is missing. */
+static void note_made(struct api_draft *draft, const struct ty_spec_volume *volume)
+{
+    if (!volume->create || !volume->claim || makes_already(draft, volume->claim))
+        return;
+    struct ty_volume_record *made = &draft->made_claims[draft->submit.made_count++];
+    *made = (struct ty_volume_record){.name = volume->claim,
+                                      .size = volume->size,
+                                      .access_mode = volume->access_mode,
+                                      .storage_class = volume->storage_class};
+    (void)!ty_quantity_parse_whole(volume->size, &made->size_bytes); /* read once already */
+}
+
 static void drop_claims(struct api_draft *draft)
 {
     for (size_t i = 0; i < draft->submit.insert.claims_count; i++)
         free(draft->claims[i]);
     free(draft->claims);
+    free(draft->made_claims);
     draft->claims = NULL;
+    draft->made_claims = NULL;
+    draft->submit.made_count = 0;
     draft->submit.insert.claims_count = 0;
 }
 
@@ -123,16 +149,23 @@ static void drop_claims(struct api_draft *draft)
 static ty_status collect_claims(struct api_draft *draft, struct ty_error *err)
 {
     const struct ty_spec_role *roles[] = {&draft->spec->master, &draft->spec->worker};
-    draft->claims =
-        calloc(roles[0]->volumes_count + roles[1]->volumes_count + 1, sizeof *draft->claims);
-    if (!draft->claims)
+    size_t room = roles[0]->volumes_count + roles[1]->volumes_count + 1;
+    draft->claims = calloc(room, sizeof *draft->claims);
+    draft->made_claims = calloc(room, sizeof *draft->made_claims);
+    if (!draft->claims || !draft->made_claims)
         return ty_fail(err, TY_NO_MEMORY, "job");
     for (size_t r = 0; r < 2; r++)
-        for (size_t i = 0; i < roles[r]->volumes_count; i++)
-            if (roles[r]->volumes[i].kind == TY_VOLUME_CLAIM &&
-                add_claim(draft, &roles[r]->volumes[i], err) != TY_OK)
+        for (size_t i = 0; i < roles[r]->volumes_count; i++) {
+            const struct ty_spec_volume *volume = &roles[r]->volumes[i];
+            if (volume->kind != TY_VOLUME_CLAIM)
+                continue;
+            if (add_claim(draft, volume, err) != TY_OK)
                 return err->status;
+            if (roles[r]->replicas > 0)
+                note_made(draft, volume);
+        }
     draft->submit.insert.claims = (const char *const *)draft->claims;
+    draft->submit.made_claims = draft->made_claims;
     return TY_OK;
 }
 
@@ -226,6 +259,19 @@ ty_status api_draft_rename(struct api_draft *draft, struct ty_error *err)
     return collect_claims(draft, err);
 }
 
+/* By the spec's own rules, and those of the executor it would run on. */
+static ty_status read_spec(struct api_draft *draft, struct ty_faults *faults, struct ty_error *err)
+{
+    size_t before = faults->count;
+    if (draft->api->options.executor->ops->one_machine)
+        ty_job_spec_check_machine(draft->body, faults);
+    bool refused = faults->count > before;
+    ty_status status = ty_job_spec_parse(draft->body, &draft->spec, faults, err);
+    return status == TY_OK && refused
+               ? ty_fail_code(err, TY_REFUSED, "validation_failed", "the job spec is not allowed")
+               : status;
+}
+
 /* The body under the tenant's policy, judged by every rule, as a spec and as text. */
 static ty_status judge(struct api_draft *draft, const struct api_draft_input *input,
                        struct ty_faults *faults, struct ty_error *err)
@@ -235,7 +281,7 @@ static ty_status judge(struct api_draft *draft, const struct api_draft_input *in
     if (input->memory_only)
         draft->policy.reader = NULL;
     if (api_policy_apply(&draft->policy, input->body, &draft->body, faults, err) != TY_OK ||
-        ty_job_spec_parse(draft->body, &draft->spec, faults, err) != TY_OK)
+        read_spec(draft, faults, err) != TY_OK)
         return err->status;
     draft->spec_text = spec_text(draft, input, err);
     if (!draft->spec_text)

@@ -19,6 +19,7 @@ struct api_draft {
     char *labels;
     char *warnings;
     char **claims;
+    struct ty_volume_record *made_claims; /* that the job makes by name; texts of the spec */
     char id[TY_ID_TEXT];
     char object_name[TY_OBJECT_NAME];
     char origin_id[TY_ID_TEXT];

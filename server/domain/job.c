@@ -55,6 +55,8 @@ static const struct cause causes[TY_CAUSE_COUNT] = {
     [TY_CAUSE_GATEWAY_ERROR] = {"gateway_error", "The gateway could not do its part."},
     [TY_CAUSE_REPLICA_RESTARTED] = {"replica_restarted",
         "A replica ended and is being started again."},
+    [TY_CAUSE_SECRET_NOT_FOUND] = {"secret_not_found",
+        "A secret or a key of one does not exist; the job goes on when it appears."},
 };
 /* clang-format on */
 

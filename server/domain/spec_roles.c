@@ -116,6 +116,8 @@ static void read_volumes(struct ty_spec_reader *reader, const struct ty_spec_dra
         ty_spec_read_volumes(reader, array, suffix, &mounts);
         ty_spec_leave(reader, mark);
     }
+    for (size_t i = draft->mounts.count; i < mounts.count; i++)
+        mounts.items[i].of_role = true;
     role->volumes = ty_spec_alloc(reader, mounts.count, sizeof(*role->volumes));
     for (size_t i = 0; i < mounts.count; i++) {
         if (role->volumes)

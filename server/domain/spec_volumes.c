@@ -185,10 +185,10 @@ static void read_kind(struct ty_spec_reader *reader, const struct raw_volume *ra
 }
 
 static void read_volume(struct ty_spec_reader *reader, const json_t *value, const char *suffix,
-                        struct ty_mounts *mounts)
+                        size_t index, struct ty_mounts *mounts)
 {
     struct raw_volume raw = {0};
-    struct ty_spec_volume volume = {0};
+    struct ty_spec_volume volume = {.place = index + 1};
 
     ty_spec_read_fields(reader, value, volume_fields, VOLUME_FIELDS, &raw);
     if (!json_is_object(value))
@@ -223,7 +223,7 @@ void ty_spec_read_volumes(struct ty_spec_reader *reader, const json_t *array,
         char suffix[40];
 
         snprintf(suffix, sizeof(suffix), "%s-%zu", suffix_prefix, i);
-        read_volume(reader, json_array_get(array, i), suffix, mounts);
+        read_volume(reader, json_array_get(array, i), suffix, i, mounts);
         ty_spec_leave(reader, mark);
     }
 }

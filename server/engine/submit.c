@@ -42,6 +42,24 @@ static ty_status insert_key(struct ty_writer *writer, struct ty_submit *submit, 
     return ty_idempotency_insert(writer, &entry, err);
 }
 
+/* A claim that the job makes by name stays when the job is gone, so it is the tenant's volume from
+ * now on, unless it is one already. */
+static ty_status register_claims(struct ty_writer *writer, const struct ty_submit *submit,
+                                 struct ty_error *err)
+{
+    for (size_t i = 0; i < submit->made_count; i++) {
+        struct ty_volume_record volume = submit->made_claims[i];
+        volume.tenant = submit->insert.record.tenant;
+        volume.namespace = submit->insert.record.namespace;
+        volume.created_by_job = submit->insert.record.id;
+        volume.created_at = submit->insert.record.created_at;
+        ty_status status = ty_volumes_insert(writer, &volume, err);
+        if (status != TY_OK && status != TY_CONFLICT)
+            return status;
+    }
+    return TY_OK;
+}
+
 static ty_status insert_job(struct ty_writer *writer, struct ty_submit *submit,
                             struct ty_error *err)
 {
@@ -54,6 +72,8 @@ static ty_status insert_job(struct ty_writer *writer, struct ty_submit *submit,
     }
     ty_failpoint("submit.before_insert");
     ty_status status = ty_jobs_insert(writer, &submit->insert, &submit->quota, err);
+    if (status == TY_OK)
+        status = register_claims(writer, submit, err);
     ty_failpoint("submit.before_key");
     if (status == TY_OK && submit->idempotency_key)
         status = insert_key(writer, submit, now, err);

@@ -78,7 +78,9 @@ struct ty_spec_volume {
     char
         *size; /* quantity; of a claim to create, or the most a scratch volume holds (NULL = any) */
     char *storage_class;
-    bool memory; /* scratch: kept in memory */
+    bool memory;  /* scratch: kept in memory */
+    bool of_role; /* of master.volumes or worker.volumes */
+    size_t place; /* in volumes[], counted from 1; 0 = dataset, output or checkpoints */
     struct ty_spec_files files;
 };
 
@@ -348,6 +350,12 @@ struct ty_warning {
     char message[256];
 };
 size_t ty_job_spec_warnings(const struct ty_job_spec *spec, struct ty_warning *out, size_t max);
+
+/* On an executor that is one machine, not a cluster: what of a body cannot run there (an image's
+ * own entry point), noted by pointer; and what of a spec has no effect there. */
+void ty_job_spec_check_machine(const json_t *body, struct ty_faults *faults);
+size_t ty_job_spec_machine_warnings(const struct ty_job_spec *spec, struct ty_warning *out,
+                                    size_t max);
 
 /* GPUs and replicas a run takes, for quotas and capacity. */
 int32_t ty_job_spec_gpus(const struct ty_job_spec *spec);

@@ -9,6 +9,7 @@
 #include "trainyard/events/hub.h"
 #include "trainyard/executor/executor.h"
 #include "trainyard/store/jobs.h"
+#include "trainyard/store/volumes.h"
 
 struct ty_engine;
 struct commit_letter;
@@ -51,8 +52,10 @@ struct ty_submit {
     struct ty_write write; /* the engine's; do not touch */
     struct ty_engine *engine;
     struct commit_letter *letter;
-    struct ty_job_insert insert; /* record and spec; texts live until `answered` */
-    bool suspended;              /* wait for resume before the first start */
+    struct ty_job_insert insert;                /* record and spec; texts live until `answered` */
+    const struct ty_volume_record *made_claims; /* that it makes by name; name and size are read */
+    size_t made_count;
+    bool suspended; /* wait for resume before the first start */
     struct ty_quota quota;
     /* Idempotency (H6): NULL key = none. */
     const char *idempotency_key;

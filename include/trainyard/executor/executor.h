@@ -65,6 +65,10 @@ struct ty_capacity {
 struct ty_executor_ops {
     const char *name; /* "local", "kubernetes" */
 
+    /* One machine and no cluster: no nodes, classes or queues, and images have no entry point; see
+     * ty_job_spec_check_machine. */
+    bool one_machine;
+
     /* Begin to observe; runs that exist already are reported. */
     ty_status (*start)(struct ty_executor *executor, ty_executor_observer *observer, void *context,
                        struct ty_error *err);

@@ -4,6 +4,7 @@
 #define TRAINYARD_EXECUTOR_INSIDE_H
 
 #include "executor/local/make_plan.h"
+#include "executor/local/pod_secrets.h"
 
 #include "trainyard/base/map.h"
 #include "trainyard/executor/local.h"

@@ -260,6 +260,7 @@ static void destroy(struct ty_executor *executor)
 }
 
 static const struct ty_executor_ops local_ops = {.name = "local",
+                                                 .one_machine = true,
                                                  .start = start,
                                                  .apply = apply,
                                                  .stop = stop,
@@ -316,6 +317,14 @@ static ty_status open_below(const char *data_folder, const char *name, int *fd_o
     return TY_OK;
 }
 
+/* For the administrator to fill; nobody else may look into it. */
+static ty_status make_secrets_folder(const struct local *local, struct ty_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/" TY_SECRETS_FOLDER, local->data_folder);
+    return ty_folder_make(path, err);
+}
+
 static ty_status watch(struct local *local, int fd, void *tag, struct ty_error *err)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = tag};
@@ -330,6 +339,8 @@ static ty_status open_all(struct local *local, struct ty_error *err)
     ty_status status = open_below(local->data_folder, "runs", &local->runs_fd, err);
     if (status == TY_OK)
         status = open_below(local->data_folder, "volumes", &local->volumes_fd, err);
+    if (status == TY_OK)
+        status = make_secrets_folder(local, err);
     if (status != TY_OK)
         return status;
     local->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -30,8 +30,10 @@ struct maker {
     json_t *replicas;
     json_t *claims;
     json_t *gpus;
+    struct ty_secret_plan secrets;
     char run_folder[PATH_MAX];
     char volumes_folder[PATH_MAX];
+    char secrets_folder[PATH_MAX];
 };
 
 static ty_status no_memory(struct ty_error *err)
@@ -212,6 +214,25 @@ struct replica_parts {
     int64_t memory_millis;
 };
 
+/* The folder that TensorBoard's writer is told of exists when the program begins. */
+static ty_status make_tensorboard_folder(const struct ty_variables *variables, json_t *mounts,
+                                         struct ty_error *err)
+{
+    const char *path = NULL;
+    for (size_t i = 0; i < variables->count; i++)
+        if (ty_str_equal(variables->items[i].name, "TRAINYARD_TENSORBOARD_DIR"))
+            path = variables->items[i].value;
+    for (size_t i = json_array_size(mounts); path && i > 0; i--) {
+        json_t *mount = json_array_get(mounts, i - 1);
+        const char *target = ty_object_text(mount, "target", "");
+        if (!beneath(path, target) || !path[strlen(target)])
+            continue;
+        const char *below = path + strlen(target) + 1;
+        return json_object_set_new(mount, "make", json_string(below)) == 0 ? TY_OK : no_memory(err);
+    }
+    return TY_OK;
+}
+
 static ty_status make_parts(struct maker *maker, struct ty_pod *pod, struct replica_parts *parts,
                             struct ty_error *err)
 {
@@ -243,6 +264,8 @@ static ty_status make_parts(struct maker *maker, struct ty_pod *pod, struct repl
         status = add_tee(&parts->variables, err);
     if (status == TY_OK)
         status = ty_pod_environment(pod, &parts->variables, err);
+    if (status == TY_OK)
+        status = make_tensorboard_folder(&parts->variables, parts->mounts, err);
     if (status == TY_OK)
         status = ty_pod_command(pod, &parts->variables, &parts->argv, err);
     if (status == TY_OK)
@@ -284,8 +307,11 @@ static ty_status pack_replica(struct maker *maker, const struct ty_pod *pod,
 
 static ty_status make_replica(struct maker *maker, int role, int32_t index, struct ty_error *err)
 {
-    struct ty_pod pod = {
-        .job = &maker->job, .role = role, .index = index, .plain = maker->setting->bwrap == NULL};
+    struct ty_pod pod = {.job = &maker->job,
+                         .role = role,
+                         .index = index,
+                         .plain = maker->setting->bwrap == NULL,
+                         .secrets = &maker->secrets};
     struct replica_parts parts = {0};
     ty_status status = make_parts(maker, &pod, &parts, err);
     if (status == TY_OK)
@@ -331,13 +357,16 @@ static json_t *pack_plan(struct maker *maker)
     char logs_folder[PATH_MAX];
     snprintf(logs_folder, sizeof logs_folder, "%s/logs/%s", maker->setting->data_folder,
              maker->run->job_id);
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s*, s:i, s:s, s:i, s:o, s:O, s:O, s:O}",
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s*, s:i, s:s, s:i, s:o, s:O, s:O, s:O, s:{s:s, "
+                     "s:O, s:O}}",
                      "version", TY_PLAN_VERSION, "job_id", maker->run->job_id, "object",
                      maker->run->object_name, "namespace", maker->run->namespace, "logs_folder",
                      logs_folder, "bwrap", maker->setting->bwrap, "attempt",
                      (int)maker->run->attempt, "boot_id", maker->setting->boot_id, "port",
                      (int)maker->job.roles[rendezvous].port, "rules", pack_rules(maker), "replicas",
-                     maker->replicas, "claims", maker->claims, "gpus", maker->gpus);
+                     maker->replicas, "claims", maker->claims, "gpus", maker->gpus, "secrets",
+                     "folder", maker->secrets.folder, "variables", maker->secrets.variables,
+                     "files", maker->secrets.files);
 }
 
 static ty_status fill(struct maker *maker, struct ty_error *err)
@@ -375,13 +404,20 @@ ty_status ty_plan_make(const struct ty_run *run, const struct ty_plan_setting *s
     maker.replicas = json_array();
     maker.claims = json_object();
     maker.gpus = json_object();
+    maker.secrets.variables = json_array();
+    maker.secrets.files = json_array();
+    maker.secrets.folder = maker.secrets_folder;
     snprintf(maker.run_folder, sizeof maker.run_folder, "%s/runs/%s", setting->data_folder,
              run->object_name);
     snprintf(maker.volumes_folder, sizeof maker.volumes_folder, "%s/volumes", setting->data_folder);
+    snprintf(maker.secrets_folder, sizeof maker.secrets_folder, "%s/" TY_SECRETS_FOLDER "/%s",
+             setting->data_folder, run->namespace);
     ty_status status = fill(&maker, err);
     json_decref(maker.replicas);
     json_decref(maker.claims);
     json_decref(maker.gpus);
+    json_decref(maker.secrets.variables);
+    json_decref(maker.secrets.files);
     if (status == TY_OK)
         *out = maker.made;
     else

@@ -129,6 +129,20 @@ static void add_field(struct adder *adder, const char *name, const char *path)
     add(adder, name, text);
 }
 
+static void add_secret(struct adder *adder, const char *name, const json_t *reference)
+{
+    char what[32];
+    char token[TOKEN_TEXT];
+    size_t index = 0;
+    if (adder->status == TY_OK)
+        adder->status =
+            ty_secret_note(adder->pod->secrets->variables, ty_object_text(reference, "name", ""),
+                           ty_object_text(reference, "key", ""), &index, adder->err);
+    snprintf(what, sizeof what, "secret:%zu", index);
+    ty_pod_token(adder->pod, what, token, sizeof token);
+    add(adder, name, token);
+}
+
 static void add_variable(struct adder *adder, const json_t *entry)
 {
     const char *name = ty_object_text(entry, "name", "");
@@ -140,7 +154,9 @@ static void add_variable(struct adder *adder, const json_t *entry)
     } else if (json_object_get(source, "fieldRef")) {
         add_field(adder, name,
                   ty_object_text(json_object_get(source, "fieldRef"), "fieldPath", ""));
-    } else if (!optional(json_object_get(source, "secretKeyRef"))) {
+    } else if (json_object_get(source, "secretKeyRef")) {
+        add_secret(adder, name, json_object_get(source, "secretKeyRef"));
+    } else {
         refuse(adder, "the source of", name);
     }
 }

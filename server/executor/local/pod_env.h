@@ -4,18 +4,20 @@
 
 #include "executor/local/expand.h"
 #include "executor/local/objects.h"
+#include "executor/local/pod_secrets.h"
 
 struct ty_pod {
     const struct ty_job_object *job;
     int role;
     int32_t index;
     int32_t gpus;
-    bool plain; /* no hosts file: addresses instead of names */
+    bool plain;                           /* no hosts file: addresses instead of names */
+    const struct ty_secret_plan *secrets; /* where those used are noted */
 };
 
 /* Append HOSTNAME, the user's variables (envFrom, then env, with $(VAR) of what came before), then
- * the operator's in its order, then the devices. Later entries win. TY_REFUSED for a source that
- * does not exist here. */
+ * the operator's in its order, then the devices. Later entries win. Of a secret there is a token:
+ * the supervisor puts in its value. TY_REFUSED for a source that does not exist here. */
 ty_status ty_pod_environment(const struct ty_pod *pod, struct ty_variables *out,
                              struct ty_error *err) TY_MUST_CHECK;
 

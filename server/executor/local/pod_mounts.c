@@ -140,6 +140,39 @@ static ty_status use_config_map(struct mount *mount, const json_t *source, struc
     return status == TY_OK ? put_bind(mount, path, false, err) : status;
 }
 
+/* --- Secrets --- */
+
+/* The key that a path of the volume shows: by its items, else the path itself. */
+static const char *key_at(const json_t *source, const char *path)
+{
+    const json_t *items = json_object_get(source, "items");
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+        const char *key = ty_object_text(item, "key", "");
+        if (ty_str_equal(ty_object_text(item, "path", key), path))
+            return key;
+    }
+    return items ? NULL : path;
+}
+
+/* The administrator's own file, bound: its contents are never copied. */
+static ty_status use_secret(struct mount *mount, const json_t *source, struct ty_error *err)
+{
+    const struct ty_secret_plan *secrets = mount->pod->secrets;
+    const char *name = ty_object_text(source, "secretName", "");
+    const char *key = mount->sub_path ? key_at(source, mount->sub_path) : NULL;
+    char path[PATH_MAX];
+    size_t index;
+    if (!key)
+        return ty_fail(err, TY_REFUSED, "secret %s can be mounted key by key only", name);
+    ty_status status = ty_secret_note(secrets->files, name, key, &index, err);
+    if (status != TY_OK)
+        return status;
+    snprintf(path, sizeof path, "%s/%s/%s", secrets->folder, name, key);
+    mount->read_only = true;
+    return put_bind(mount, path, false, err);
+}
+
 /* --- all kinds --- */
 
 static const struct {
@@ -149,6 +182,7 @@ static const struct {
     {"persistentVolumeClaim", use_claim     },
     {"configMap",             use_config_map},
     {"emptyDir",              use_empty_dir },
+    {"secret",                use_secret    },
 };
 
 static const json_t *find_volume(const json_t *pod, const char *name)

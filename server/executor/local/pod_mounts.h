@@ -1,5 +1,5 @@
-/* What a replica's volumes become on this machine: claims and scratch folders bound, ConfigMaps as
- * read-only files, memory as a tmpfs. */
+/* What a replica's volumes become on this machine: claims, scratch folders and keys of Secrets
+ * bound, ConfigMaps as read-only files, memory as a tmpfs. */
 #ifndef TRAINYARD_EXECUTOR_POD_MOUNTS_H
 #define TRAINYARD_EXECUTOR_POD_MOUNTS_H
 

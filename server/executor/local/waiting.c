@@ -1,10 +1,13 @@
-/* What a run needs before it can begin: its claims, a root for each image, free GPUs. */
+/* What a run needs before it can begin: its claims and secrets, a root for each image, free GPUs.
+ */
 #include "executor/local/tracked.h"
 
 #include "trainyard/base/str.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool lacks_claim(struct local *local, const struct tracked *run, char *message, size_t size)
 {
@@ -20,6 +23,39 @@ static bool lacks_claim(struct local *local, const struct tracked *run, char *me
         }
     }
     return false;
+}
+
+/* The first of the files that is not there for the gateway to read. */
+static bool lacks_key(const char *folder, const json_t *keys, char *message, size_t size)
+{
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const char *key = json_string_value(json_array_get(keys, i));
+        const char *slash = strchr(key ? key : "", '/');
+        char path[PATH_MAX];
+        struct stat info;
+        if (!slash)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, key);
+        if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
+            snprintf(message, size, "secret %.*s has no key %s here; the job goes on when it has",
+                     (int)(slash - key), key, slash + 1);
+            return true;
+        }
+        if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0) {
+            snprintf(message, size, "the gateway may not read key %s of secret %.*s", slash + 1,
+                     (int)(slash - key), key);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool lacks_secret(const struct tracked *run, char *message, size_t size)
+{
+    const json_t *secrets = json_object_get(run->plan, "secrets");
+    const char *folder = ty_object_text(secrets, "folder", "");
+    return lacks_key(folder, json_object_get(secrets, "variables"), message, size) ||
+           lacks_key(folder, json_object_get(secrets, "files"), message, size);
 }
 
 /* Roots are looked up again: the configuration may have changed since the plan was made. */
@@ -74,6 +110,8 @@ ty_job_cause ty_local_lacks(struct local *local, struct tracked *run, char *mess
 {
     if (lacks_claim(local, run, message, size))
         return TY_CAUSE_VOLUME_NOT_FOUND;
+    if (lacks_secret(run, message, size))
+        return TY_CAUSE_SECRET_NOT_FOUND;
     if (lacks_root(local, run, message, size))
         return TY_CAUSE_IMAGE_PULL_FAILED;
     if (lacks_gpus(local, run, message, size))

@@ -22,29 +22,45 @@ static int step_down(int folder_fd, const char *name, bool make)
     return fd;
 }
 
-static int open_part(const struct ty_plan_mount *mount)
+/* All the way down `path`. Takes the descriptor. */
+static int walk_down(int folder_fd, const char *path, bool make)
 {
-    ty_auto_fd fd = open(mount->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const char *rest = mount->sub_path;
-    while (fd >= 0 && *rest) {
+    ty_auto_fd fd = folder_fd;
+    while (fd >= 0 && *path) {
         char name[NAME_MAX + 1];
-        size_t len = strcspn(rest, "/");
-        if (len == 0 || len > NAME_MAX || (len == 2 && rest[0] == '.' && rest[1] == '.'))
+        size_t len = strcspn(path, "/");
+        if (len == 0 || len > NAME_MAX || (len == 2 && path[0] == '.' && path[1] == '.'))
             return -1;
-        memcpy(name, rest, len);
+        memcpy(name, path, len);
         name[len] = '\0';
-        int next = step_down(fd, name, !mount->read_only);
+        int next = step_down(fd, name, make);
         close(fd);
         fd = next;
-        rest += len + (rest[len] == '/');
+        path += len + (path[len] == '/');
     }
     return ty_steal_fd(&fd);
+}
+
+static int open_part(const struct ty_plan_mount *mount)
+{
+    int fd = open(mount->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return walk_down(fd, mount->sub_path ? mount->sub_path : "", !mount->read_only);
+}
+
+/* A folder that the program counts on. Where it cannot be made the program will say so. */
+static void make_folder(const struct ty_plan_mount *mount)
+{
+    int fd = mount->read_only ? -1 : open_part(mount);
+    ty_auto_fd made = fd < 0 ? -1 : walk_down(fd, mount->make, true);
+    (void)made;
 }
 
 static ty_status open_all(struct ty_parts *parts, size_t mount_count, struct ty_error *err)
 {
     for (size_t i = 0; i < mount_count; i++) {
         struct ty_plan_mount *mount = &parts->mounts[i];
+        if (mount->kind == TY_MOUNT_BIND && mount->make)
+            make_folder(mount);
         if (mount->kind != TY_MOUNT_BIND || !mount->sub_path)
             continue;
         if (parts->count == TY_PARTS_MAX)

@@ -120,6 +120,7 @@ static void read_mounts(struct reader *reader, const json_t *object, struct ty_p
         else
             mount->source = read_text(reader, item, "source");
         mount->sub_path = read_optional(item, "sub_path");
+        mount->make = read_optional(item, "make");
         mount->read_only = json_is_true(json_object_get(item, "read_only"));
     }
     out->mount_count = count;

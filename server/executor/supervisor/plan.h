@@ -15,6 +15,7 @@ struct ty_plan_mount {
     ty_mount_kind kind;
     const char *source;   /* host path; NULL for tmpfs */
     const char *sub_path; /* of the source, NULL = all of it; links are not followed */
+    const char *make;     /* a folder below that to make first, NULL = none; the same holds */
     const char *target;   /* absolute path inside */
     bool read_only;
     int64_t size_bytes; /* tmpfs; 0 = unlimited */

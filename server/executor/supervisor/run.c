@@ -10,6 +10,7 @@
 #include "executor/supervisor/facts.h"
 #include "executor/supervisor/network.h"
 #include "executor/supervisor/replica.h"
+#include "executor/supervisor/secrets.h"
 
 #include "trainyard/base/failpoint.h"
 #include "trainyard/base/file.h"
@@ -363,7 +364,7 @@ static ty_status fill_plan(struct run *run, struct ty_error *err)
         if (status == TY_OK && gpus)
             status = ty_plan_fill(plan, token, gpus, err);
     }
-    return status;
+    return status == TY_OK ? ty_secrets_fill(plan, err) : status;
 }
 
 static ty_status open_logs(struct run *run, struct ty_error *err)

@@ -141,8 +141,11 @@ static void the_operators_variables_are_exact(void **state)
 #define MOUNTED(path)                                                                              \
     "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"" path "\"}]"
 #define LIMITED(limits) "\"command\":[\"t\"],\"resources\":{\"limits\":{" limits "}}"
-#define EMPTY_DIR       "{\"name\":\"v\",\"emptyDir\":{}}"
-#define CLAIM(name)     "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"" name "\"}}"
+#define SECRET_VARIABLE(name, key)                                                                 \
+    "\"command\":[\"t\"],\"env\":[{\"name\":\"S\",\"valueFrom\":{\"secretKeyRef\":{\"name\":"      \
+    "\"" name "\",\"key\":\"" key "\"}}}]"
+#define EMPTY_DIR   "{\"name\":\"v\",\"emptyDir\":{}}"
+#define CLAIM(name) "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"" name "\"}}"
 
 static void what_can_never_run_here_is_refused(void **state)
 {
@@ -164,9 +167,15 @@ static void what_can_never_run_here_is_refused(void **state)
         {"a claim that climbs", {.container = MOUNTED("/a"), .volumes = CLAIM("../p")}},
         {"a missing ConfigMap",
          {.container = "\"command\":[\"t\"],\"envFrom\":[{\"configMapRef\":{\"name\":\"no\"}}]"}},
-        {"a secret",
-         {.container = "\"command\":[\"t\"],\"env\":[{\"name\":\"S\",\"valueFrom\":"
-                       "{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"k\"}}}]"}},
+        {"a secret that climbs", {.container = SECRET_VARIABLE("s", "../k")}},
+        {"a secret elsewhere", {.container = SECRET_VARIABLE("../s", "k")}},
+        {"a secret without a key", {.container = SECRET_VARIABLE("s", "")}},
+        {"a secret as a folder",
+         {.container = MOUNTED("/s"), .volumes = "{\"name\":\"v\",\"secret\":{\"secretName\":\"s\"}}"}},
+        {"a key that the volume does not show",
+         {.container = MOUNTED("/s\",\"subPath\":\"b"),
+          .volumes = "{\"name\":\"v\",\"secret\":{\"secretName\":\"s\",\"items\":[{\"key\":\"a\","
+                     "\"path\":\"a\"}]}}"}},
         {"too many GPUs", {.container = LIMITED("\"nvidia.com/gpu\":1000")}},
         {"a bad quantity", {.container = LIMITED("\"memory\":\"lots\"")}},
         {"an unknown policy", {.spec = "\"runPolicy\":{\"cleanPodPolicy\":\"Sometimes\"},"}},
@@ -183,6 +192,61 @@ static void what_can_never_run_here_is_refused(void **state)
         if (strstr(err.text, "/d/"))
             fail_msg("%s shows a path of the machine: %s", cases[i].name, err.text);
     }
+}
+
+static void secrets_are_named_in_the_plan_and_never_read(void **state)
+{
+    ty_auto_json objects = make_objects(&(struct parts){
+        .container =
+            "\"command\":[\"t\",\"$(S)\"],\"env\":["
+            "{\"name\":\"S\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"k\"}}},"
+            "{\"name\":\"T\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"l\"}}},"
+            "{\"name\":\"U\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"k\"}}}],"
+            "\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/run/secrets/"
+            "x\",\"subPath\":\"p\"}]",
+        .volumes = "{\"name\":\"v\",\"secret\":{\"secretName\":\"t\",\"items\":[{\"key\":\"k\","
+                   "\"path\":\"p\"}]}}"});
+    struct ty_made_plan made;
+    struct ty_plan *plan;
+    struct ty_error err;
+    (void)state;
+    assert_int_equal(make_plan(objects, &made, &err), TY_OK);
+    assert_string_equal(env_of(made.plan, 0, "S"), "\001job-x:secret:0\001");
+    assert_string_equal(env_of(made.plan, 0, "T"), "\001job-x:secret:1\001");
+    assert_string_equal(env_of(made.plan, 0, "U"), "\001job-x:secret:0\001");
+    const json_t *secrets = json_object_get(made.plan, "secrets");
+    ty_auto_json expected = json_pack("{s:s, s:[s, s], s:[s]}", "folder", "/d/secrets/ns",
+                                      "variables", "s/k", "s/l", "files", "t/k");
+    assert_true(json_equal(secrets, expected));
+    assert_int_equal(ty_plan_parse(made.plan, &plan, &err), TY_OK);
+    assert_string_equal(plan->replicas[0].argv[1], "\001job-x:secret:0\001");
+    assert_int_equal(plan->replicas[0].mount_count, 1);
+    assert_string_equal(plan->replicas[0].mounts[0].source, "/d/secrets/ns/t/k");
+    assert_string_equal(plan->replicas[0].mounts[0].target, "/run/secrets/x");
+    assert_null(plan->replicas[0].mounts[0].sub_path);
+    assert_true(plan->replicas[0].mounts[0].read_only);
+    ty_plan_destroy(plan);
+    ty_made_plan_done(&made);
+}
+
+static void the_folder_of_summaries_is_made_in_the_volume_that_holds_it(void **state)
+{
+    ty_auto_json objects = make_objects(&(struct parts){
+        .container =
+            "\"command\":[\"t\"],\"env\":[{\"name\":\"TRAINYARD_TENSORBOARD_DIR\",\"value\":"
+            "\"/output/a/b\"}],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/out\"},"
+            "{\"name\":\"v\",\"mountPath\":\"/output\",\"subPath\":\"s\"}]",
+        .volumes = CLAIM("p")});
+    struct ty_made_plan made;
+    struct ty_plan *plan;
+    struct ty_error err;
+    (void)state;
+    assert_int_equal(make_plan(objects, &made, &err), TY_OK);
+    assert_int_equal(ty_plan_parse(made.plan, &plan, &err), TY_OK);
+    assert_null(plan->replicas[0].mounts[0].make);
+    assert_string_equal(plan->replicas[0].mounts[1].make, "a/b");
+    ty_plan_destroy(plan);
+    ty_made_plan_done(&made);
 }
 
 static void what_the_kernel_would_not_take_is_refused(void **state)
@@ -308,6 +372,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_operators_variables_are_exact),
         cmocka_unit_test(what_can_never_run_here_is_refused),
+        cmocka_unit_test(secrets_are_named_in_the_plan_and_never_read),
+        cmocka_unit_test(the_folder_of_summaries_is_made_in_the_volume_that_holds_it),
         cmocka_unit_test(what_the_kernel_would_not_take_is_refused),
         cmocka_unit_test(the_plan_reads_back_with_everything_in_it),
         cmocka_unit_test(tokens_are_filled_everywhere),
