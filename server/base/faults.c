@@ -35,7 +35,7 @@ void ty_faults_add(struct ty_faults *faults, ty_fault_place place, const char *w
         return;
     }
     fault = &faults->items[faults->count++];
-    fault->place = place;
+    *fault = (struct ty_fault){.place = place};
     if (!ty_str_copy(fault->where, sizeof(fault->where), where))
         mark_cut(fault->where, sizeof(fault->where));
     (void)ty_str_copy(fault->code, sizeof(fault->code), code);

@@ -77,6 +77,16 @@ const char *ty_problem_detail(const struct ty_error *err)
     return private || !err->text[0] ? NULL : err->text;
 }
 
+/* In YAML a fault has a line too; a pointer alone is hard to find in a long text. */
+static void write_place(struct ty_json_writer *writer, const struct ty_fault *fault)
+{
+    if (fault->line == 0)
+        return;
+    ty_json_put_int(writer, "document", (int64_t)fault->document);
+    ty_json_put_int(writer, "line", (int64_t)fault->line);
+    ty_json_put_int(writer, "column", (int64_t)fault->column);
+}
+
 static void write_faults(struct ty_json_writer *writer, const struct ty_faults *faults)
 {
     ty_json_key(writer, "errors");
@@ -88,6 +98,7 @@ static void write_faults(struct ty_json_writer *writer, const struct ty_faults *
         ty_json_put_string(writer, place_names[fault->place], fault->where);
         ty_json_put_string(writer, "code", fault->code);
         ty_json_put_string(writer, "detail", fault->detail);
+        write_place(writer, fault);
         ty_json_end(writer);
     }
     ty_json_end(writer);

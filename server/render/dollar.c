@@ -34,6 +34,14 @@ static const char *const variables[] = {
     "TRAINYARD_TENSORBOARD_DIR",
 };
 
+bool ty_render_is_reference(const char *name)
+{
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+        if (ty_str_equal(variables[i], name))
+            return true;
+    return false;
+}
+
 /* The length of "(NAME)" of a known variable at the beginning of `text`, or 0. */
 static size_t reference_len(const char *text)
 {

@@ -56,5 +56,7 @@ void ty_render_program(struct ty_tree *tree, const struct ty_render_input *input
  * New JSON strings; NULL without memory. */
 json_t *ty_render_literal(const char *text);
 json_t *ty_render_argument(const char *text);
+/* Whether $(name) is one of those references. */
+bool ty_render_is_reference(const char *name);
 
 #endif

@@ -2,6 +2,7 @@
  * wrong with one: Master(1) and Worker(N-1), which is left out when it would be 0, or Workers alone
  * when the job is elastic, whose rendezvous is on the first of them and never counts a Master; an
  * explicit nprocPerNode; a finite backoffLimit; no ttl, since the gateway keeps its own timers. */
+#include "annotations.h"
 #include "parts.h"
 
 #include "trainyard/base/scope.h"
@@ -106,7 +107,7 @@ static void put_user_labels(struct ty_tree *tree, const struct ty_job_spec *spec
     char key[TY_CLAIM_NAME];
 
     for (size_t i = 0; i < spec->labels.count; i++) {
-        snprintf(key, sizeof(key), "labels.trainyard.dev/%s", spec->labels.items[i].name);
+        snprintf(key, sizeof(key), TY_LABEL_PREFIX "%s", spec->labels.items[i].name);
         ty_tree_put_text(tree, annotations, key, spec->labels.items[i].value);
     }
 }
@@ -122,6 +123,8 @@ static void render_job(struct ty_tree *tree, const struct ty_render_input *input
 
     put_user_labels(tree, spec, object);
     put_queue(tree, spec, object);
+    ty_render_notes(tree, spec,
+                    json_object_get(json_object_get(object, "metadata"), "annotations"));
     snprintf(processes, sizeof(processes), "%d", spec->processes_per_replica);
     ty_tree_put_text(tree, body, "nprocPerNode", processes);
     render_run_policy(tree, spec, ty_tree_put_object(tree, body, "runPolicy"));

@@ -19,6 +19,10 @@ struct ty_fault {
     char where[256]; /* cut with "…" when longer */
     char code[64];   /* stable snake_case reason, such as "required" or "name_too_long" */
     char detail[256];
+    /* Where it stands in a YAML text; line 0: there is none. */
+    size_t document;
+    size_t line;
+    size_t column;
 };
 
 /* At most TY_FAULTS_MAX are kept; `dropped` counts the rest. Owned by the caller, no heap memory.

@@ -19,6 +19,24 @@ ty_status ty_yaml_parse(const char *bytes, size_t len, json_t **json_out,
 ty_status ty_yaml_parse_stream(const char *bytes, size_t len, size_t max, json_t **array_out,
                                struct ty_error *err) TY_MUST_CHECK;
 
+/* Where a value stands in a stream: `line` and `column` count from 1. */
+struct ty_yaml_place {
+    size_t document;     /* in: which document of the stream, from 0 */
+    const char *pointer; /* in: RFC 6901, into that document */
+    size_t line;         /* out: 0 when the stream has no such document */
+    size_t column;
+};
+
+/* Find places in a text that ty_yaml_parse_stream took: where the key of a member or an item of a
+ * list begins. A place that is not there has that of the innermost value around it (a value behind
+ * an alias: that of the alias). One walk for all of them, to be done once there are faults. */
+ty_status ty_yaml_locate(const char *bytes, size_t len, struct ty_yaml_place *places, size_t count,
+                         struct ty_error *err) TY_MUST_CHECK;
+
+/* Where a text that was refused is wrong: what the words of ty_yaml_parse begin with, as numbers.
+ * False (and both 0) when they do not begin so. */
+bool ty_yaml_error_place(const struct ty_error *err, size_t *line_out, size_t *column_out);
+
 /* Append `value` as one block-style document; every string that a YAML 1.1 or 1.2 reader could take
  * for something else is quoted. The sticky failure of `buf` tells the rest. */
 void ty_yaml_write(struct ty_buf *buf, const json_t *value);

@@ -324,9 +324,75 @@ static void anchors_end_with_their_document(void **state)
     assert_null(documents);
 }
 
+static void a_place_is_found_where_its_key_or_item_begins(void **state)
+{
+    static const char yaml[] = "# first\n"
+                               "a: 1\n"
+                               "b:\n"
+                               "  - x\n"
+                               "  - {k: v, \"s/~\": w}\n"
+                               "---\n"
+                               "\xc3\xbc: {deep: [1, 2]}\n"
+                               "use: &x {in: 1}\n"
+                               "again: *x\n";
+    static const struct {
+        size_t document;
+        const char *pointer;
+        size_t line;
+        size_t column;
+    } cases[] = {
+        {0, "",                 2, 1 },
+        {0, "/a",               2, 1 },
+        {0, "/b",               3, 1 },
+        {0, "/b/0",             4, 5 },
+        {0, "/b/1",             5, 5 },
+        {0, "/b/1/k",           5, 6 },
+        {0, "/b/1/s~1~0",       5, 12},
+        {0, "/b/1/k/not/there", 5, 6 },
+        {0, "/b/7",             3, 1 },
+        {0, "/bb",              2, 1 },
+        {1, "",                 7, 1 },
+        {1, "/\xc3\xbc/deep",   7, 5 },
+        {1, "/\xc3\xbc/deep/1", 7, 15},
+        {1, "/use/in",          8, 10},
+        {1, "/again/in",        9, 1 },
+        {2, "",                 0, 0 },
+    };
+    struct ty_yaml_place places[UNIT_COUNT(cases)];
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++)
+        places[i] =
+            (struct ty_yaml_place){.document = cases[i].document, .pointer = cases[i].pointer};
+    assert_int_equal(ty_yaml_locate(yaml, strlen(yaml), places, UNIT_COUNT(cases), NULL), TY_OK);
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++)
+        if (places[i].line != cases[i].line || places[i].column != cases[i].column)
+            fail_msg("%zu %s: %zu:%zu", cases[i].document, cases[i].pointer, places[i].line,
+                     places[i].column);
+}
+
+static void the_place_of_a_syntax_error_is_told_as_numbers(void **state)
+{
+    struct ty_error err;
+    json_t *untouched = NULL;
+    size_t line;
+    size_t column;
+
+    (void)state;
+    assert_int_equal(ty_yaml_parse("a: 1\nb: [\n", 10, &untouched, &err), TY_INVALID);
+    assert_true(ty_yaml_error_place(&err, &line, &column));
+    assert_int_equal(line, 3);
+    assert_int_equal(column, 1);
+    (void)ty_fail(&err, TY_INVALID, "something else");
+    assert_false(ty_yaml_error_place(&err, &line, &column));
+    assert_int_equal(line, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_place_is_found_where_its_key_or_item_begins),
+        cmocka_unit_test(the_place_of_a_syntax_error_is_told_as_numbers),
         cmocka_unit_test(plain_scalars_follow_the_core_schema),
         cmocka_unit_test(collections_tags_and_aliases_become_json),
         cmocka_unit_test(faults_have_a_position_and_leave_the_output_alone),

@@ -2,6 +2,7 @@
 #include "../domain/spec_text.h"
 
 #include "oom.h"
+#include "trainyard/render/import.h"
 #include "trainyard/render/render.h"
 
 static void render(void *context)
@@ -35,9 +36,73 @@ static void every_allocation_of_rendering_may_fail(void **state)
     ty_job_spec_destroy(spec);
 }
 
+/* A stream that takes every part of the import, then one that is refused in many places. */
+static const char manifest[] =
+    "[{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'m'},'data':{'EPOCHS':'2','LR':'1','"
+    "x':'y'}},"
+    "{'apiVersion':'v1','kind':'PersistentVolumeClaim','metadata':{'name':'c','namespace':'n'},'"
+    "spec':"
+    "{'accessModes':['ReadWriteMany'],'resources':{'requests':{'storage':5}},'storageClassName':'f'"
+    "}},"
+    "{'apiVersion':'kubeflow.org/"
+    "v1','kind':'PyTorchJob','metadata':{'name':'j','labels':{'a':'b'}},'spec':"
+    "{'nprocPerNode':'2','runPolicy':{'schedulingPolicy':{'minAvailable':1,'queue':'q'}},"
+    "'pytorchReplicaSpecs':{'Master':{'template':{'spec':{'nodeSelector':{'z':'a'},"
+    "'tolerations':[{'key':'k','operator':'Exists'}],'affinity':{'nodeAffinity':"
+    "{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':"
+    "[{'key':'k','operator':'In','values':['a']}]}]}}},'containers':[{'name':'pytorch','image':'a:"
+    "1',"
+    "'command':['p','$(A)$$'],'args':['--lr=$(RANK)'],'env':[{'name':'A','value':'1'},{'name':'S','"
+    "valueFrom':"
+    "{'secretKeyRef':{'name':'s','key':'k'}}}],'envFrom':[{'configMapRef':{'name':'m'}}],'"
+    "resources':"
+    "{'limits':{'cpu':1,'nvidia.com/gpu':1},'requests':{'memory':'1Gi'}},'volumeMounts':"
+    "[{'name':'c','mountPath':'/output'},{'name':'e','mountPath':'/dev/"
+    "shm'},{'name':'f','mountPath':'/f'},"
+    "{'name':'s','mountPath':'/"
+    "s'}]}],'volumes':[{'name':'c','persistentVolumeClaim':{'claimName':'c'}},"
+    "{'name':'e','emptyDir':{'medium':'Memory','sizeLimit':'1Gi'}},{'name':'f','configMap':{'name':"
+    "'m'}},"
+    "{'name':'s','secret':{'secretName':'s','items':[{'key':'k','path':'p'}]}}]}}},"
+    "'Worker':{'replicas':2,'template':{'spec':{'containers':[{'name':'pytorch','image':'a:2'}]}}}}"
+    "}}]";
+
+static void import(void *context)
+{
+    struct ty_import imported = {0};
+    struct ty_faults faults;
+    struct ty_error err = {0};
+
+    ty_faults_init(&faults);
+    ty_status status = ty_import_manifest(context, "n", &imported, &faults, &err);
+
+    if (status != TY_OK)
+        assert_int_equal(status, TY_NO_MEMORY);
+    assert_int_equal(status == TY_NO_MEMORY, ty_oom_failed());
+    assert_int_equal(imported.spec != NULL, status == TY_OK);
+    ty_import_done(&imported);
+}
+
+static void every_allocation_of_importing_may_fail(void **state)
+{
+    char *text = strdup(manifest);
+
+    (void)state;
+    for (char *at = text; *at; at++)
+        if (*at == '\'')
+            *at = '"';
+    json_t *documents = json_loads(text, 0, NULL);
+
+    assert_non_null(documents);
+    assert_true(ty_oom_sweep(import, documents) > 300);
+    json_decref(documents);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_of_importing_may_fail),
         cmocka_unit_test(every_allocation_of_rendering_may_fail),
     };
 

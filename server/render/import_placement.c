@@ -1,0 +1,241 @@
+/* Affinity and tolerations: the same terms under the spec's names. */
+#include "import.h"
+
+#include "trainyard/base/str.h"
+
+static const struct import_choice operators[] = {{"In", "in"},
+                                                 {"NotIn", "not_in"},
+                                                 {"Exists", "exists"},
+                                                 {"DoesNotExist", "does_not_exist"},
+                                                 {"Gt", "gt"},
+                                                 {"Lt", "lt"},
+                                                 {NULL, NULL}};
+
+/* Read each item of a list by `read` into a new object of the target's list `member`. */
+static void read_items(struct import *im, const json_t *list, const char *member,
+                       import_reader *read)
+{
+    size_t index;
+    json_t *item;
+
+    if (!import_is_array(im, list) || json_array_size(list) == 0)
+        return;
+    struct import_target before = import_into(im, member, true);
+
+    json_array_foreach(list, index, item)
+    {
+        size_t mark = import_enter_index(im, index);
+        struct import_target inner = import_into_last(im);
+
+        read(im, item);
+        import_back(im, inner);
+        import_leave(im, mark);
+    }
+    import_back(im, before);
+}
+
+/* clang-format off */
+static const struct import_rule expression_rules[] = {
+    FIELD_AS(IMPORT_TEXT, "key", "key"),
+    FIELD_CHOICE("operator", "operator", operators),
+    FIELD_AS(IMPORT_TEXTS, "values", "values"),
+};
+/* clang-format on */
+
+static void read_expression(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, expression_rules);
+}
+
+static void read_match(struct import *im, const json_t *value)
+{
+    read_items(im, value, "match", read_expression);
+}
+
+static void read_match_fields(struct import *im, const json_t *value)
+{
+    read_items(im, value, "match_fields", read_expression);
+}
+
+/* clang-format off */
+static const struct import_rule node_term_rules[] = {
+    FIELD_READ("matchExpressions", read_match, NULL),
+    FIELD_READ("matchFields", read_match_fields, NULL),
+};
+/* clang-format on */
+
+static void read_node_term(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, node_term_rules);
+}
+
+static void read_node_terms(struct import *im, const json_t *value)
+{
+    read_items(im, value, "required", read_node_term);
+}
+
+/* clang-format off */
+static const struct import_rule selector_rules[] = {
+    FIELD_READ("nodeSelectorTerms", read_node_terms, NULL),
+};
+static const struct import_rule preference_rules[] = {
+    FIELD_AS(IMPORT_INTEGER, "weight", "weight"),
+    FIELD_READ("preference", read_node_term, NULL),
+};
+/* clang-format on */
+
+static void read_selector(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, selector_rules);
+}
+
+static void read_preference(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, preference_rules);
+}
+
+static void read_preferences(struct import *im, const json_t *value)
+{
+    read_items(im, value, "preferred", read_preference);
+}
+
+#define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+
+/* clang-format off */
+static const struct import_rule node_rules[] = {
+    FIELD_READ(REQUIRED, read_selector, NULL),
+    FIELD_READ(PREFERRED, read_preferences, NULL),
+};
+static const struct import_rule labels_rules[] = {
+    FIELD_AS(IMPORT_PAIRS, "matchLabels", "labels"),
+    FIELD_READ("matchExpressions", read_match, NULL),
+};
+/* clang-format on */
+
+static void read_labels(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, labels_rules);
+}
+
+/* clang-format off */
+static const struct import_rule pod_term_rules[] = {
+    FIELD_READ("labelSelector", read_labels, NULL),
+    FIELD_AS(IMPORT_TEXT, "topologyKey", "topology_key"),
+    FIELD_AS(IMPORT_TEXTS, "namespaces", "namespaces"),
+    FIELD_REFUSED("namespaceSelector", NULL, "name the namespaces"),
+    FIELD_REFUSED("matchLabelKeys", "[]", "the gateway has no such setting"),
+    FIELD_REFUSED("mismatchLabelKeys", "[]", "the gateway has no such setting"),
+};
+/* clang-format on */
+
+static void read_pod_term(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, pod_term_rules);
+}
+
+static void read_pod_terms(struct import *im, const json_t *value)
+{
+    read_items(im, value, "required", read_pod_term);
+}
+
+/* clang-format off */
+static const struct import_rule weighted_rules[] = {
+    FIELD_AS(IMPORT_INTEGER, "weight", "weight"),
+    FIELD_READ("podAffinityTerm", read_pod_term, NULL),
+};
+/* clang-format on */
+
+static void read_weighted(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, weighted_rules);
+}
+
+static void read_weighted_terms(struct import *im, const json_t *value)
+{
+    read_items(im, value, "preferred", read_weighted);
+}
+
+/* clang-format off */
+static const struct import_rule pods_rules[] = {
+    FIELD_READ(REQUIRED, read_pod_terms, NULL),
+    FIELD_READ(PREFERRED, read_weighted_terms, NULL),
+};
+/* clang-format on */
+
+static void read_kind(struct import *im, const char *member, const json_t *value,
+                      const struct import_rule *rules)
+{
+    struct import_target before = import_into(im, member, false);
+
+    import_fields(im, value, rules, 2);
+    size_t found = json_object_size(im->target);
+
+    import_back(im, before);
+    if (found == 0)
+        json_object_del(im->target, member);
+}
+
+static void read_node(struct import *im, const json_t *value)
+{
+    read_kind(im, "node", value, node_rules);
+}
+
+static void read_pods(struct import *im, const json_t *value)
+{
+    read_kind(im, "pods", value, pods_rules);
+}
+
+static void read_apart(struct import *im, const json_t *value)
+{
+    read_kind(im, "pods_apart", value, pods_rules);
+}
+
+/* clang-format off */
+static const struct import_rule affinity_rules[] = {
+    FIELD_READ("nodeAffinity", read_node, NULL),
+    FIELD_READ("podAffinity", read_pods, NULL),
+    FIELD_READ("podAntiAffinity", read_apart, NULL),
+};
+/* clang-format on */
+
+void import_affinity(struct import *im, const json_t *value)
+{
+    struct import_target before = import_into(im, "affinity", false);
+
+    IMPORT_BY(im, value, affinity_rules);
+    size_t found = json_object_size(im->target);
+
+    import_back(im, before);
+    if (found == 0)
+        json_object_del(im->target, "affinity");
+}
+
+/* --- tolerations --- */
+
+static const struct import_choice toleration_operators[] = {
+    {"Equal", "equal"}, {"Exists", "exists"}, {NULL, NULL}};
+static const struct import_choice effects[] = {{"NoSchedule", "no_schedule"},
+                                               {"PreferNoSchedule", "prefer_no_schedule"},
+                                               {"NoExecute", "no_execute"},
+                                               {NULL, NULL}};
+
+/* clang-format off */
+static const struct import_rule toleration_rules[] = {
+    FIELD_AS(IMPORT_TEXT, "key", "key"),
+    FIELD_CHOICE("operator", "operator", toleration_operators),
+    FIELD_AS(IMPORT_TEXT, "value", "value"),
+    FIELD_CHOICE("effect", "effect", effects),
+    FIELD_AS(IMPORT_INTEGER, "tolerationSeconds", "seconds"),
+};
+/* clang-format on */
+
+static void read_toleration(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, toleration_rules);
+}
+
+void import_tolerations(struct import *im, const json_t *value)
+{
+    read_items(im, value, "tolerations", read_toleration);
+}
