@@ -6,24 +6,37 @@
 
 /* --- variables that the gateway's renderer adds --- */
 
-/* They say where results go and by which backend replicas talk; the rest of them is made anew. */
+/* They say where results go, by which backend replicas talk and where training reports to; the rest
+ * of them is made anew. MLflow's are ours only behind the first of ours. */
+static const struct {
+    const char *variable;
+    bool kept;
+} own_variables[] = {
+    {"TRAINYARD_JOB_ID",          true },
+    {"TRAINYARD_JOB_NAME",        false},
+    {"TRAINYARD_RESUME_FROM",     false},
+    {"TRAINYARD_BACKEND",         true },
+    {"TRAINYARD_OUTPUT_DIR",      true },
+    {"TRAINYARD_CHECKPOINT_DIR",  true },
+    {"TRAINYARD_TENSORBOARD_DIR", true },
+    {"MLFLOW_TRACKING_URI",       true },
+    {"MLFLOW_EXPERIMENT_NAME",    true },
+    {"MLFLOW_RUN_NAME",           true },
+};
+
 static bool read_own(struct import *im, const char *name, const char *text)
 {
-    static const char *const ignored[] = {"TRAINYARD_JOB_ID", "TRAINYARD_JOB_NAME",
-                                          "TRAINYARD_RESUME_FROM"};
-    static const char *const kept[] = {"TRAINYARD_BACKEND", "TRAINYARD_OUTPUT_DIR",
-                                       "TRAINYARD_CHECKPOINT_DIR", "TRAINYARD_TENSORBOARD_DIR"};
+    bool began = json_object_get(im->role->own, "TRAINYARD_JOB_ID") != NULL;
 
-    if (!im->ours)
+    if (!im->ours || (!began && !ty_str_equal(name, "TRAINYARD_JOB_ID")))
         return false;
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-        if (ty_str_equal(ignored[i], name))
-            return true;
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-        if (ty_str_equal(kept[i], name)) {
+    for (size_t i = 0; i < sizeof(own_variables) / sizeof(own_variables[0]); i++) {
+        if (!ty_str_equal(own_variables[i].variable, name))
+            continue;
+        if (own_variables[i].kept)
             import_set(im, im->role->own, name, json_string(text));
-            return true;
-        }
+        return true;
+    }
     return false;
 }
 

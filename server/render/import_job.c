@@ -111,6 +111,15 @@ static void read_misplaced_clean(struct import *im, const json_t *value)
 
 /* --- elastic --- */
 
+/* The operator makes a variable of the options, where Kubernetes takes $$ for a dollar sign. */
+static void put_option(struct import *im, const char *key, const char *value)
+{
+    ty_auto_free char *text = import_unescape(im, value, false);
+
+    if (text)
+        import_put(im, key, json_string(text));
+}
+
 static void read_conf(struct import *im, const json_t *value)
 {
     size_t index;
@@ -131,10 +140,23 @@ static void read_conf(struct import *im, const json_t *value)
         else if (json_object_get(im->target, key))
             import_fault(im, "conflict", "the key %s is there twice", key);
         else
-            import_put(im, key, json_copy((json_t *)(uintptr_t)text));
+            put_option(im, key, json_string_value(text));
         import_leave(im, mark);
     }
     import_back(im, before);
+}
+
+/* Our renderer makes one for each attempt, "<object name>-<attempt>". */
+static void read_id(struct import *im, const json_t *value)
+{
+    const char *text = import_text(im, value);
+    size_t len = im->job.name ? strlen(im->job.name) : 0;
+    int64_t attempt;
+    bool made = text && im->ours && len > 0 && ty_str_starts(text, im->job.name) &&
+                text[len] == '-' && ty_str_to_int(text + len + 1, 1, INT32_MAX, &attempt) == TY_OK;
+
+    if (text && !made)
+        import_put(im, "id", json_string(text));
 }
 
 static void read_elastic_processes(struct import *im, const json_t *value)
@@ -172,7 +194,7 @@ static const struct import_rule rendezvous_rules[] = {
     FIELD_CHOICE("rdzvBackend", "backend", backends),
     FIELD_AS(IMPORT_TEXT, "rdzvHost", "host"),
     FIELD_AS(IMPORT_INTEGER, "rdzvPort", "port"),
-    FIELD_AS(IMPORT_TEXT, "rdzvId", "id"),
+    FIELD_READ("rdzvId", read_id, NULL),
     FIELD_READ("rdzvConf", read_conf, "[]"),
 };
 /* clang-format on */

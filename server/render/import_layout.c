@@ -64,11 +64,13 @@ static void put_volume(struct import *im, const json_t *mount)
     import_back(im, list);
 }
 
-/* As the member `member` of the target: a claim and where it is mounted. */
+/* As the member `member` of the target: a claim and where it is mounted. Who creates it stands in
+ * volumes[]. */
 static void put_place(struct import *im, const char *member, const json_t *mount)
 {
     json_t *value = plain(im, mount);
 
+    json_object_del(value, "create");
     import_put(im, member, value);
     struct import_target before = import_into(im, member, false);
 

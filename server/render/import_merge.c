@@ -40,6 +40,21 @@ static void merge_base(struct import *im, const char *member, json_t *nothing)
         put_in_role(im, worker, member, other ? other : none);
 }
 
+/* Beside a script a command is a role's own. */
+static void merge_command(struct import *im)
+{
+    if (!json_object_get(im->spec, "script")) {
+        merge_base(im, "command", json_array());
+        return;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        json_t *command = im->roles[i].given ? role_value(&im->roles[i], "command") : NULL;
+
+        if (command)
+            put_in_role(im, &im->roles[i], "command", command);
+    }
+}
+
 /* Equal ones are the job's, others each role's own. */
 static void merge_override(struct import *im, const char *member)
 {
@@ -220,22 +235,47 @@ static void merge_processes(struct import *im)
 
 /* --- what our renderer says by variables --- */
 
-static void merge_own(struct import *im)
+static void put_tensorboard(struct import *im, const struct import_role *lead)
 {
-    const struct import_role *lead = im->roles[0].given ? &im->roles[0] : &im->roles[1];
     const char *output = import_get_text(lead->own, "TRAINYARD_OUTPUT_DIR");
-    const char *board = import_get_text(lead->own, "TRAINYARD_TENSORBOARD_DIR");
-    json_t *backend = json_object_get(lead->own, "TRAINYARD_BACKEND");
+    const char *folder = import_get_text(lead->own, "TRAINYARD_TENSORBOARD_DIR");
     size_t len = output ? strlen(output) : 0;
 
-    if (backend)
-        import_put(im, "backend", json_incref(backend));
-    if (!board || !output || !ty_str_starts(board, output) || board[len] != '/')
+    if (!folder || !output || !ty_str_starts(folder, output) || folder[len] != '/')
         return;
     struct import_target before = import_into(im, "tensorboard", false);
 
-    import_put(im, "path", json_string(board + len + 1));
+    import_put(im, "path", json_string(folder + len + 1));
     import_back(im, before);
+}
+
+static void put_mlflow(struct import *im, const struct import_role *lead)
+{
+    static const char *const members[][2] = {{"MLFLOW_TRACKING_URI", "tracking_uri"},
+                                             {"MLFLOW_EXPERIMENT_NAME", "experiment"},
+                                             {"MLFLOW_RUN_NAME", "run_name"}};
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        json_t *text = json_object_get(lead->own, members[i][0]);
+
+        if (!text)
+            continue;
+        struct import_target before = import_into(im, "mlflow", false);
+
+        import_put(im, members[i][1], json_incref(text));
+        import_back(im, before);
+    }
+}
+
+static void merge_own(struct import *im)
+{
+    const struct import_role *lead = im->roles[0].given ? &im->roles[0] : &im->roles[1];
+    json_t *backend = json_object_get(lead->own, "TRAINYARD_BACKEND");
+
+    if (backend)
+        import_put(im, "backend", json_incref(backend));
+    put_tensorboard(im, lead);
+    put_mlflow(im, lead);
 }
 
 /* --- all --- */
@@ -262,7 +302,7 @@ void import_merge(struct import *im)
     import_layout(im);
     import_aim(im, NULL);
     merge_base(im, "image", NULL);
-    merge_base(im, "command", json_array());
+    merge_command(im);
     merge_base(im, "gpus", json_integer(0));
     for (size_t i = 0; i < sizeof(overrides) / sizeof(overrides[0]); i++)
         merge_override(im, overrides[i]);

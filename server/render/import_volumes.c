@@ -1,5 +1,6 @@
 /* A pod's volumes, each as what it would be in volumes[] of the spec, by its name: the mounts of the
  * container decide what becomes of it. Names with '_' are ours, on the way. */
+#include "annotations.h"
 #include "import.h"
 
 #include "trainyard/base/scope.h"
@@ -9,15 +10,17 @@
 
 /* --- claims --- */
 
-/* A claim of the job's own, "<object name>-<suffix>" as our renderer calls it. */
-static const char *own_suffix(const struct import *im, const struct import_object *claim)
+/* An object of the job's own, "<object name>-<suffix>" as our renderer calls it. What outlives the
+ * job has no mark of it. */
+static const char *own_suffix(const struct import *im, const struct import_object *object)
 {
     size_t len = im->job.name ? strlen(im->job.name) : 0;
+    const json_t *labels = import_get(import_get(object->json, "metadata"), "labels");
 
-    if (!im->ours || !claim || len == 0 || !ty_str_starts(claim->name, im->job.name) ||
-        claim->name[len] != '-')
+    if (!im->ours || len == 0 || !import_get_text(labels, TY_OWN_PREFIX "job-id") ||
+        !ty_str_starts(object->name, im->job.name) || object->name[len] != '-')
         return NULL;
-    return claim->name + len + 1;
+    return object->name + len + 1;
 }
 
 static void read_claim(struct import *im, const json_t *value)
@@ -43,7 +46,7 @@ static void read_claim(struct import *im, const json_t *value)
     }
     struct import_object *claim =
         import_find(im, "PersistentVolumeClaim", json_string_value(name));
-    const char *suffix = own_suffix(im, claim);
+    const char *suffix = claim ? own_suffix(im, claim) : NULL;
 
     if (suffix)
         import_set(im, volume, "_own", json_string(suffix));
@@ -99,17 +102,18 @@ static void read_scratch(struct import *im, const json_t *value)
 
 /* --- keys of ConfigMaps and Secrets as files --- */
 
-enum { MODE_FILES = 0644, MODE_SCRIPTS = 0555 };
+enum { MODE_FILES = 0644, MODE_READ = 0444, MODE_SCRIPTS = 0555 };
 
 static void check_mode(struct import *im, const json_t *value, const char *member)
 {
     const json_t *mode = import_get(value, member);
 
-    if (mode && json_integer_value(mode) != MODE_FILES && json_integer_value(mode) != MODE_SCRIPTS)
-        import_fault_in(im, member, "not_supported",
-                        "files are read-only, with mode %d (0644): remove it", MODE_FILES);
-    else if (mode && !json_is_integer(mode))
-        import_fault_in(im, member, "wrong_type", "must be a whole number");
+    int64_t number = json_integer_value(mode);
+
+    if (mode && !json_is_integer(mode))
+        import_fault_in(im, member, "wrong_type", "must be a whole number, such as 0o644");
+    else if (mode && number != MODE_FILES && number != MODE_READ && number != MODE_SCRIPTS)
+        import_fault_in(im, member, "not_supported", "files are for reading, by everyone: remove it");
 }
 
 static void check_keyed(struct import *im, const json_t *value, const char *name_field)
@@ -224,6 +228,10 @@ static void read_map(struct import *im, const json_t *value)
         import_fault_in(im, "name", "not_found", "the ConfigMap %s is not in this stream", name);
     if (!map)
         return;
+    const char *suffix = own_suffix(im, map);
+
+    if (suffix)
+        import_set(im, im->target, "_own", json_string(suffix));
     import_set(im, im->target, "files", json_array());
     json_t *files = json_object_get(im->target, "files");
 

@@ -72,10 +72,11 @@ static inline const char *check_metadata(const json_t *object, const char *objec
         json_object_get(manifest_at(object, "metadata.annotations"), "trainyard.dev/spec-hash"));
 
     MANIFEST_RULE(name && ty_dns1123_subdomain(name), "an object has a legal name");
-    MANIFEST_RULE(ty_str_starts(name, object_name), "an object's name begins with the job's");
     MANIFEST_RULE(hash && strlen(hash) == TY_SHA256_HEX - 1, "an object carries its hash");
-    MANIFEST_RULE(json_object_get(manifest_at(object, "metadata.labels"), "trainyard.dev/job-id"),
-                  "an object carries the job's id");
+    MANIFEST_RULE(
+        !json_object_get(manifest_at(object, "metadata.labels"), "trainyard.dev/job-id") ||
+            ty_str_starts(name, object_name),
+        "the name of an object of the job begins with the job's");
     MANIFEST_RULE(manifest_all_texts(manifest_at(object, "metadata.labels")), "labels are texts");
     MANIFEST_RULE(manifest_all_texts(manifest_at(object, "metadata.annotations")),
                   "annotations are texts");
@@ -164,7 +165,9 @@ static inline const char *check_env(const json_t *container)
     {
         const char *name = manifest_text(item, "name");
 
-        MANIFEST_RULE(name && manifest_text(item, "value"), "a variable has a name and a text");
+        MANIFEST_RULE(name && (manifest_text(item, "value") ||
+                               manifest_text(item, "valueFrom.secretKeyRef.key")),
+                      "a variable has a name, and a text or a Secret's key");
         MANIFEST_RULE(manifest_count(env, "name", name) == 1, "no variable occurs twice");
         MANIFEST_RULE(!ty_str_starts(name, "MASTER_") && !ty_str_starts(name, "PET_") &&
                           !ty_str_equal(name, "RANK") && !ty_str_equal(name, "WORLD_SIZE"),
@@ -186,7 +189,9 @@ static inline const char *check_container(const json_t *pod, const json_t *conta
     MANIFEST_RULE(ty_str_equal(manifest_text(container, "name"), "pytorch"),
                   "the container is called pytorch");
     MANIFEST_RULE(ty_image_reference_valid(manifest_text(container, "image")), "an image");
-    MANIFEST_RULE(json_array_size(json_object_get(container, "command")) > 0, "a command");
+    MANIFEST_RULE(!json_object_get(container, "command") ||
+                      json_array_size(json_object_get(container, "command")) > 0,
+                  "a command, or the image's own");
     json_array_foreach(json_object_get(container, "command"), i, item)
     {
         MANIFEST_RULE(json_is_string(item), "command is texts");
@@ -228,12 +233,16 @@ static inline const char *check_workload(const json_t *job)
 {
     const json_t *roles = manifest_at(job, "spec.pytorchReplicaSpecs");
     const json_t *worker = json_object_get(roles, "Worker");
-    const char *broken = check_role(json_object_get(roles, "Master"), true);
+    bool elastic = manifest_at(job, "spec.elasticPolicy") != NULL;
+    const char *broken =
+        elastic ? NULL : check_role(json_object_get(roles, "Master"), true);
     const char *processes = manifest_text(job, "spec.nprocPerNode");
     int64_t number;
 
     MANIFEST_RULE(processes && ty_str_to_int(processes, 1, 256, &number) == TY_OK,
                   "nprocPerNode is a number");
+    MANIFEST_RULE(elastic == !json_object_get(roles, "Master"), "elastic without a master");
+    MANIFEST_RULE(!elastic || worker, "elastic with workers");
     MANIFEST_RULE(!manifest_at(job, "spec.runPolicy.ttlSecondsAfterFinished"), "no ttl");
     MANIFEST_RULE(manifest_text(job, "spec.runPolicy.cleanPodPolicy"), "a cleanPodPolicy");
     if (!broken && worker)

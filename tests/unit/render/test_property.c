@@ -4,8 +4,17 @@
 #include "manifest_check.h"
 
 #include "trainyard/base/random.h"
+#include "trainyard/render/import.h"
 
 enum { BODIES = 3000 };
+
+/* TRAINYARD_CASES and TRAINYARD_SEED: more of them, and others. */
+static long setting(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtol(text, NULL, 10) : otherwise;
+}
 
 #define JOB_ID "job_01j9z3k4m5n6p7q8r9s0t1v2w3"
 
@@ -34,21 +43,56 @@ static json_t *any_text(struct source *source)
                             "--x=1", "\"", "${A}", "0", " "));
 }
 
+static json_t *any_new_claim(struct source *source)
+{
+    json_t *create = json_pack("{s:s,s:s}", "size", PICK(source, "1Gi", "5G", "1e9"),
+                               "access_mode", PICK(source, "read_write_once", "read_write_many"));
+
+    if (below(source, 3) == 0)
+        json_object_set_new(create, "storage_class", json_string("fast"));
+    return create;
+}
+
+static json_t *any_scratch(struct source *source)
+{
+    json_t *scratch = json_object();
+
+    if (below(source, 2) == 0)
+        json_object_set_new(scratch, "size", json_string("1Gi"));
+    if (below(source, 2) == 0)
+        json_object_set_new(scratch, "memory", json_boolean(below(source, 2) == 0));
+    return scratch;
+}
+
 static json_t *any_mount(struct source *source)
 {
     static const char *const paths[] = {"/a",      "/b",           "/c/d", "/data",
                                         "/output", "/checkpoints", "/w"};
     json_t *mount = json_object();
 
-    if (below(source, 3) == 0)
-        json_object_set_new(mount, "create",
-                            json_pack("{s:s,s:s}", "size", PICK(source, "1Gi", "5G", "1e9"),
-                                      "access_mode",
-                                      PICK(source, "read_write_once", "read_write_many")));
-    else
+    json_object_set_new(mount, "mount_path", json_string(pick(source, paths, UNIT_COUNT(paths))));
+    switch (below(source, 8)) {
+    case 0:
+    case 1:
+        json_object_set_new(mount, "create", any_new_claim(source));
+        break;
+    case 2:
+        json_object_set_new(mount, "scratch", any_scratch(source));
+        return mount;
+    case 3:
+        json_object_set_new(mount, "files", json_pack("[{s:s,s:o},{s:s,s:s,s:s}]", "path",
+                                                      PICK(source, "a", "b/c", "ü"), "content",
+                                                      any_text(source), "path", "bin", "content",
+                                                      "AAE=", "encoding", "base64"));
+        return mount;
+    case 4:
+        json_object_set_new(mount, "create", any_new_claim(source));
+        json_object_set_new(mount, "claim", json_string(PICK(source, "made", "made2")));
+        break;
+    default:
         json_object_set_new(mount, "claim",
                             json_string(PICK(source, "c1", "c2", "data.v1", "out")));
-    json_object_set_new(mount, "mount_path", json_string(pick(source, paths, UNIT_COUNT(paths))));
+    }
     if (below(source, 3) == 0)
         json_object_set_new(mount, "sub_path", json_string(PICK(source, "s", "s/t")));
     if (below(source, 3) == 0)
@@ -97,9 +141,116 @@ static json_t *any_file(struct source *source)
                      "content", any_text(source));
 }
 
+static json_t *any_secret(struct source *source)
+{
+    json_t *secret = json_pack("{s:s,s:s}", "name", PICK(source, "wandb", "hub"), "key",
+                               PICK(source, "TOKEN", "api-key", ".x"));
+
+    if (below(source, 2) == 0)
+        json_object_set_new(secret, "env", json_string(PICK(source, "S1", "S2", "S3")));
+    else
+        json_object_set_new(secret, "path",
+                            json_string(PICK(source, "/run/secrets/a", "/run/secrets/b", "/s/t")));
+    return secret;
+}
+
+static json_t *any_secrets(struct source *source)
+{
+    return any_list(source, any_secret, 3);
+}
+
+static json_t *any_labels(struct source *source)
+{
+    json_t *labels = json_object();
+
+    for (size_t i = below(source, 3); i > 0; i--)
+        json_object_set_new(labels, PICK(source, "team", "a", "b-c"),
+                            json_string(PICK(source, "x", "no", "1", "")));
+    return labels;
+}
+
+static json_t *any_expression(struct source *source)
+{
+    json_t *expression = json_pack("{s:s,s:s}", "key", PICK(source, "zone", "gpu.example/type"),
+                                   "operator", PICK(source, "in", "not_in", "exists"));
+
+    if (strcmp(json_string_value(json_object_get(expression, "operator")), "exists") != 0)
+        json_object_set_new(expression, "values", json_pack("[s,s]", "a", "b"));
+    return expression;
+}
+
+static json_t *any_pod_term(struct source *source, bool preferred)
+{
+    json_t *term = json_pack("{s:s}", "topology_key", "kubernetes.io/hostname");
+
+    if (below(source, 2) == 0)
+        json_object_set_new(term, "labels", json_pack("{s:s}", "app", "x"));
+    if (below(source, 2) == 0)
+        json_object_set_new(term, "match", json_pack("[o]", any_expression(source)));
+    if (below(source, 3) == 0)
+        json_object_set_new(term, "namespaces", json_pack("[s]", "other"));
+    if (preferred)
+        json_object_set_new(term, "weight", json_integer((json_int_t)below(source, 100) + 1));
+    return term;
+}
+
+static json_t *any_affinity(struct source *source)
+{
+    json_t *affinity = json_object();
+
+    if (below(source, 2) == 0)
+        json_object_set_new(
+            affinity, "node",
+            json_pack("{s:[{s:[o]}],s:[{s:i,s:[o]}]}", "required", "match",
+                      any_expression(source), "preferred", "weight", 7, "match",
+                      any_expression(source)));
+    if (below(source, 2) == 0)
+        json_object_set_new(affinity, "pods",
+                            json_pack("{s:[o]}", "required", any_pod_term(source, false)));
+    if (below(source, 2) == 0)
+        json_object_set_new(affinity, "pods_apart",
+                            json_pack("{s:[o]}", "preferred", any_pod_term(source, true)));
+    return affinity;
+}
+
+static json_t *any_toleration(struct source *source)
+{
+    switch (below(source, 3)) {
+    case 0:
+        return json_pack("{s:s,s:s}", "key", "nvidia.com/gpu", "operator", "exists");
+    case 1:
+        return json_pack("{s:s,s:s,s:s}", "key", "k", "value", "v", "effect", "no_schedule");
+    default:
+        return json_pack("{s:s,s:s,s:s,s:i}", "key", "k", "operator", "exists", "effect",
+                         "no_execute", "seconds", 5);
+    }
+}
+
+static json_t *any_tolerations(struct source *source)
+{
+    return any_list(source, any_toleration, 2);
+}
+
 static json_t *any_role(struct source *source)
 {
     json_t *role = json_object();
+
+    if (below(source, 4) == 0)
+        json_object_set_new(role, "secrets", any_secrets(source));
+    if (below(source, 4) == 0)
+        json_object_set_new(role, "gpus", json_integer((json_int_t)below(source, 3)));
+    if (below(source, 4) == 0)
+        json_object_set_new(role, "node_selector", any_labels(source));
+    if (below(source, 4) == 0)
+        json_object_set_new(role, "affinity", any_affinity(source));
+    if (below(source, 4) == 0)
+        json_object_set_new(role, "tolerations", any_tolerations(source));
+    if (below(source, 4) == 0)
+        json_object_set_new(role, "shared_memory", json_string("1Gi"));
+    if (below(source, 4) == 0)
+        json_object_set_new(role, "working_dir", json_string("/w"));
+    if (below(source, 4) == 0)
+        json_object_set_new(role, "command", json_pack("[s,s]", "serve", "$$(RANK)"));
 
     if (below(source, 2) == 0)
         json_object_set_new(role, "env", any_env(source));
@@ -166,6 +317,10 @@ static json_t *any_checkpoints(struct source *source)
     if (below(source, 2) == 0)
         json_object_set_new(checkpoints, "path",
                             json_string(PICK(source, "x", "/output/y", "/ck", "a/b")));
+    if (below(source, 2) == 0)
+        json_object_set_new(checkpoints, "resume", json_true());
+    if (below(source, 2) == 0)
+        json_object_set_new(checkpoints, "keep_last", json_integer(3));
     return checkpoints;
 }
 
@@ -182,6 +337,75 @@ static json_t *any_texts(struct source *source)
 static json_t *any_files(struct source *source)
 {
     return any_list(source, any_file, 4);
+}
+
+static json_t *any_word(struct source *source)
+{
+    return json_string(PICK(source, "high", "team-a", "volcano"));
+}
+
+static json_t *any_gang(struct source *source)
+{
+    json_t *gang = json_object();
+
+    if (below(source, 2) == 0)
+        json_object_set_new(gang, "min_available", json_integer(1));
+    if (below(source, 2) == 0)
+        json_object_set_new(gang, "timeout_seconds", any_positive(source));
+    return gang;
+}
+
+static json_t *any_elastic(struct source *source)
+{
+    json_t *elastic = json_pack("{s:i,s:i}", "min", 1, "max", 30);
+
+    if (below(source, 2) == 0)
+        json_object_set_new(elastic, "max_restarts", any_number(source));
+    if (below(source, 2) == 0)
+        json_object_set_new(elastic, "rendezvous",
+                            json_pack("{s:s,s:s,s:i,s:s,s:{s:s}}", "backend", "etcd", "host",
+                                      "etcd.x", "port", 2379, "id", PICK(source, "r", "job-1"),
+                                      "conf", "timeout", PICK(source, "5", "a$b")));
+    return elastic;
+}
+
+static json_t *any_mlflow(struct source *source)
+{
+    json_t *mlflow = json_pack("{s:s}", "tracking_uri", "http://mlflow:5000");
+
+    if (below(source, 2) == 0)
+        json_object_set_new(mlflow, "experiment", json_string("e $ 1"));
+    return mlflow;
+}
+
+static json_t *any_board(struct source *source)
+{
+    return below(source, 2) == 0 ? json_object() : json_pack("{s:s}", "path", "tb/x");
+}
+
+static json_t *any_flag(struct source *source)
+{
+    return json_boolean(below(source, 2) == 0);
+}
+
+static json_t *any_size(struct source *source)
+{
+    return json_string(PICK(source, "1Gi", "64Mi"));
+}
+
+static json_t *any_clean(struct source *source)
+{
+    return json_string(PICK(source, "running", "none", "all"));
+}
+
+static json_t *any_launcher(struct source *source)
+{
+    return json_string(PICK(source, "python", "torchrun"));
+}
+
+static json_t *any_backend(struct source *source)
+{
+    return json_string(PICK(source, "nccl", "gloo", "mpi"));
 }
 
 struct member {
@@ -208,6 +432,27 @@ static const struct member members[] = {
     {"checkpoints",     any_checkpoints},
     {"master",          any_role       },
     {"worker",          any_role       },
+    {"labels",          any_labels     },
+    {"description",     any_text       },
+    {"keep_seconds",    any_number     },
+    {"priority",        any_number     },
+    {"suspended",       any_flag       },
+    {"clean_pods",      any_clean      },
+    {"launcher",        any_launcher   },
+    {"backend",         any_backend    },
+    {"processes_per_replica", any_positive},
+    {"shared_memory",   any_size       },
+    {"secrets",         any_secrets    },
+    {"node_selector",   any_labels     },
+    {"affinity",        any_affinity   },
+    {"tolerations",     any_tolerations},
+    {"priority_class",  any_word       },
+    {"queue",           any_word       },
+    {"scheduler",       any_word       },
+    {"gang",            any_gang       },
+    {"tensorboard",     any_board      },
+    {"mlflow",          any_mlflow     },
+    {"elastic",         any_elastic    },
 };
 
 static json_t *any_body(struct source *source)
@@ -219,9 +464,19 @@ static json_t *any_body(struct source *source)
     else
         json_object_set_new(body, "script", any_script(source));
     for (size_t i = 0; i < UNIT_COUNT(members); i++)
-        if (below(source, 3) == 0)
+        if (below(source, 6) == 0)
             json_object_set_new(body, members[i].name, members[i].make(source));
     return body;
+}
+
+/* A script that no role runs is but a file in the objects. */
+static void let_script_run(json_t *body)
+{
+    if (!json_object_get(body, "script"))
+        return;
+    json_object_del(json_object_get(body, "master"), "command");
+    if (json_object_get(body, "elastic"))
+        json_object_del(json_object_get(body, "worker"), "command");
 }
 
 /* The objects' text, or NULL when the body is refused. */
@@ -282,9 +537,74 @@ static void whatever_is_allowed_renders_by_the_rules_and_always_alike(void **sta
     assert_true(allowed > BODIES / 3);
 }
 
+/* --- and back --- */
+
+static void say(const char *what, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_INDENT(1));
+
+    fprintf(stderr, "%s: %s\n", what, text);
+    free(text);
+}
+
+/* What the objects of a body are imported as. */
+static json_t *import(const char *objects_text)
+{
+    json_t *documents = json_loads(objects_text, 0, NULL);
+    struct ty_import imported = {0};
+    struct ty_faults faults;
+
+    ty_faults_init(&faults);
+    ty_status status = ty_import_manifest(documents, "ns", &imported, &faults, NULL);
+
+    if (status != TY_OK) {
+        say("refused", documents);
+        for (size_t i = 0; i < faults.count; i++)
+            fprintf(stderr, "%s %s %s\n", faults.items[i].where, faults.items[i].code,
+                    faults.items[i].detail);
+    }
+    assert_int_equal(status, TY_OK);
+    json_t *spec = json_incref(imported.spec);
+
+    ty_import_done(&imported);
+    json_decref(documents);
+    return spec;
+}
+
+static void what_was_rendered_is_imported_and_renders_to_the_same_bytes(void **state)
+{
+    struct source source;
+
+    (void)state;
+    source.random =
+        ty_random_seeded(&source.seeded, (uint64_t)setting("TRAINYARD_SEED", 20261130));
+    for (long i = setting("TRAINYARD_CASES", BODIES); i > 0; i--) {
+        json_t *body = any_body(&source);
+
+        let_script_run(body);
+        char *text = render(body);
+        json_t *spec = text ? import(text) : NULL;
+        char *again = spec ? render(spec) : NULL;
+
+        if (text && (!again || strcmp(text, again) != 0)) {
+            say("body", body);
+            say("spec", spec);
+        }
+        if (text) {
+            assert_non_null(again);
+            assert_string_equal(text, again);
+        }
+        free(text);
+        free(again);
+        json_decref(spec);
+        json_decref(body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_rendered_is_imported_and_renders_to_the_same_bytes),
         cmocka_unit_test(whatever_is_allowed_renders_by_the_rules_and_always_alike),
     };
 
