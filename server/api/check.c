@@ -1,5 +1,5 @@
 /* Judge a request by the contract: parameters, then the body. */
-#include "api/api.h"
+#include "api/jobs_import.h"
 
 static const char *read_variable(void *context, const char *name)
 {
@@ -33,12 +33,15 @@ static ty_status check_body(struct ty_request *request, const struct ty_operatio
 {
     size_t len;
     const char *bytes = ty_request_body(request, &len);
+    const char *type = ty_request_body_type(request);
     json_t *body = NULL;
+    if (len > 0 && type && ty_str_ends(type, "yaml"))
+        return api_check_yaml(request, operation, faults, err);
     if (len > 0 && ty_json_parse(bytes, len, &body, err) != TY_OK)
         return err->status;
     if (body)
         ty_request_set_json(request, body);
-    return ty_operation_check_body(operation, ty_request_body_type(request), body, faults, err);
+    return ty_operation_check_body(operation, type, body, faults, err);
 }
 
 ty_status api_check(void *context, struct ty_request *request, struct ty_faults *faults,

@@ -53,9 +53,20 @@ static void write_warning(struct ty_json_writer *writer, const char *code, const
     ty_json_end(writer);
 }
 
-/* What the policy replaced, what the spec makes likely to go wrong, then what this executor cannot
- * do here. */
-static char *warnings_text(const struct api_draft *draft, struct ty_error *err)
+static void write_warnings(struct ty_json_writer *writer, const json_t *array)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *item = json_array_get(array, i);
+        write_warning(writer, json_string_value(json_object_get(item, "code")),
+                      json_string_value(json_object_get(item, "pointer")),
+                      json_string_value(json_object_get(item, "message")));
+    }
+}
+
+/* What its import changed, what the policy replaced, what the spec makes likely to go wrong, then
+ * what this executor cannot do here. */
+static char *warnings_text(const struct api_draft *draft, const json_t *of_import,
+                           struct ty_error *err)
 {
     struct ty_warning warnings[WARNINGS_MAX];
     const struct ty_policy_changes *forced = &draft->policy.changes;
@@ -72,16 +83,13 @@ static char *warnings_text(const struct api_draft *draft, struct ty_error *err)
     ty_buf_init(&text, 64 * 1024);
     ty_json_writer_init(&writer, &text);
     ty_json_array(&writer);
+    write_warnings(&writer, of_import);
     for (size_t i = 0; i < forced->count; i++)
         write_warning(&writer, forced->items[i].code, forced->items[i].pointer,
                       forced->items[i].message);
     for (size_t i = 0; i < count; i++)
         write_warning(&writer, warnings[i].code, warnings[i].pointer, warnings[i].message);
-    for (size_t i = 0; i < json_array_size(of_executor); i++) {
-        const json_t *item = json_array_get(of_executor, i);
-        write_warning(&writer, json_string_value(json_object_get(item, "code")), NULL,
-                      json_string_value(json_object_get(item, "message")));
-    }
+    write_warnings(&writer, of_executor);
     ty_json_end(&writer);
     if (ty_buf_check(&text, "warnings", err) != TY_OK) {
         ty_buf_done(&text);
@@ -297,7 +305,7 @@ static ty_status prepare(struct api_draft *draft, const struct api_draft_input *
         check_size(draft, faults, err) != TY_OK)
         return err->status;
     draft->labels = labels_text(draft->spec, err);
-    draft->warnings = warnings_text(draft, err);
+    draft->warnings = warnings_text(draft, input->warnings, err);
     if (!draft->spec_text || !draft->labels || !draft->warnings)
         return TY_NO_MEMORY;
     draft->submit.insert.spec = draft->spec_text;

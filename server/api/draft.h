@@ -33,6 +33,7 @@ struct api_draft_input {
     const json_t *body;
     const char *text;
     size_t text_len;
+    const json_t *warnings; /* of the body's import, which come first; NULL: none */
     const char *origin_id;
     const char *origin_kind;
     const char *route; /* for the idempotency key: "POST /v1/jobs" */

@@ -1,6 +1,8 @@
 /* POST /v1/jobs: judge, hand the job to the store, answer when it is committed. */
 #include "api/draft.h"
 
+#include "api/jobs_import.h"
+
 #include <stdatomic.h>
 
 static void answer_created(struct ty_request *request, struct ty_buf *body, const char *job_id,
@@ -177,7 +179,8 @@ static void preview(struct ty_request *request, struct api_draft *draft)
 static void create(struct ty_api *api, struct ty_request *request, bool memory_only)
 {
     bool dry_run = api_flag(request, "dry_run");
-    struct api_draft_input input = {.body = ty_request_json(request),
+    struct api_draft_input input = {.body = api_job_body(request),
+                                    .warnings = api_import_warnings(request),
                                     .route = "POST /v1/jobs",
                                     .use_idempotency_key = !dry_run,
                                     .memory_only = memory_only};
@@ -185,8 +188,9 @@ static void create(struct ty_api *api, struct ty_request *request, bool memory_o
     struct ty_faults faults;
     struct ty_error err;
     ty_faults_init(&faults);
-    input.text = ty_request_body(request, &input.text_len);
+    input.text = api_job_text(request, &input.text_len);
     if (api_draft_create(api, request, &input, &draft, &faults, &err) != TY_OK) {
+        api_place_faults(request, &faults);
         api_answer_faults(request, &err, &faults);
         return;
     }

@@ -4,6 +4,8 @@
 
 static const char *const json_only[] = {"application/json", NULL};
 static const char *const patch_types[] = {"application/merge-patch+json", "application/json", NULL};
+static const char *const job_types[] = {"application/json", "application/yaml",
+                                        "application/x-yaml", "text/yaml", NULL};
 static const char *const manifest_types[] = {"application/json", "application/yaml", NULL};
 static const char *const log_types[] = {"text/plain", "text/event-stream", NULL};
 static const char *const file_types[] = {"application/octet-stream", NULL};
@@ -33,7 +35,7 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 
 /* clang-format off */
 static const struct ty_route routes[] = {
-    {TY_METHOD_POST, "/v1/jobs",                  TY_SCOPE_JOBS_WRITE,     4 * MIB,  TY_RUN_POOL | TY_RUN_SMALL_INLINE, json_only, json_only, jobs_create},
+    {TY_METHOD_POST, "/v1/jobs",                  TY_SCOPE_JOBS_WRITE,     4 * MIB,  TY_RUN_POOL | TY_RUN_SMALL_INLINE, job_types, json_only, jobs_create},
     GET   ("/v1/jobs",                            TY_SCOPE_JOBS_READ,      TY_RUN_POOL, json_only, jobs_list),
     POST  ("/v1/jobs:batch",                      TY_SCOPE_JOBS_WRITE,     16 * MIB, jobs_batch),
     GET   ("/v1/jobs/{job_id}",                   TY_SCOPE_JOBS_READ,      TY_RUN_INLINE, json_only, jobs_get),

@@ -17,8 +17,16 @@ const struct ty_note_row ty_note_rows[] = {
 };
 /* clang-format on */
 
-enum { ROW_DESCRIPTION, ROW_PRIORITY, ROW_KEEP, ROW_RETRIES, ROW_SUSPENDED, ROW_RESUME, ROW_LAST,
-       ROW_FLAGS };
+enum {
+    ROW_DESCRIPTION,
+    ROW_PRIORITY,
+    ROW_KEEP,
+    ROW_RETRIES,
+    ROW_SUSPENDED,
+    ROW_RESUME,
+    ROW_LAST,
+    ROW_FLAGS
+};
 
 static void put_number(struct ty_tree *tree, json_t *annotations, int row, int64_t number)
 {

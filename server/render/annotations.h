@@ -3,8 +3,8 @@
 #ifndef TRAINYARD_RENDER_ANNOTATIONS_H
 #define TRAINYARD_RENDER_ANNOTATIONS_H
 
-#include "tree.h"
 #include "trainyard/domain/spec.h"
+#include "tree.h"
 
 #define TY_OWN_PREFIX   "trainyard.dev/"
 #define TY_LABEL_PREFIX "labels.trainyard.dev/"

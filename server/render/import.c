@@ -1,10 +1,10 @@
-/* A stream becomes a spec: its objects are sorted by kind, those that the job brings along are read,
- * then the job, and at last its two roles become one. */
+/* A stream becomes a spec: its objects are sorted by kind, those that the job brings along are
+ * read, then the job, and at last its two roles become one. */
 #include "import.h"
 
+#include "annotations.h"
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
-#include "annotations.h"
 
 #include <stdio.h>
 
@@ -33,8 +33,7 @@ static bool known_kind(const char *api_version, const char *kind)
     return false;
 }
 
-static bool is_second(const struct import *im, const struct import_object *object,
-                      const char *kind)
+static bool is_second(const struct import *im, const struct import_object *object, const char *kind)
 {
     for (size_t i = 0; object->name && i < im->object_count; i++)
         if (im->objects[i].name && ty_str_equal(im->objects[i].name, object->name) &&
@@ -47,7 +46,8 @@ static void keep(struct import *im, const struct import_object *object, const ch
 {
     if (ty_str_equal(kind, "PyTorchJob")) {
         if (im->job.json)
-            import_fault_in(im, "kind", "conflict", "there is another PyTorchJob before: one job "
+            import_fault_in(im, "kind", "conflict",
+                            "there is another PyTorchJob before: one job "
                             "a request");
         else
             im->job = *object;
@@ -117,9 +117,8 @@ static void sort_stream(struct import *im, const json_t *documents)
     import_go(im, &nowhere);
     if (!im->job.json && !ty_faults_any(im->faults))
         import_fault(im, "required", "there is no PyTorchJob in the stream");
-    const char *manager =
-        import_get_text(import_get(import_get(im->job.json, "metadata"), "labels"),
-                        "app.kubernetes.io/managed-by");
+    const char *manager = import_get_text(
+        import_get(import_get(im->job.json, "metadata"), "labels"), "app.kubernetes.io/managed-by");
 
     im->ours = manager && ty_str_equal(manager, "trainyard");
 }

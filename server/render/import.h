@@ -15,7 +15,7 @@ struct import_object {
     const json_t *json;
     const char *name;
     size_t document;
-    char at[32]; /* its pointer within the document: "" or "/items/7" */
+    char at[32];    /* its pointer within the document: "" or "/items/7" */
     json_t *create; /* of a claim: as the spec's create says it */
     bool used;
 };
@@ -26,15 +26,15 @@ struct import_role {
     const char *scope; /* "master", the spec's member */
     bool given;
     int64_t replicas;
-    const char *restart; /* the operator's word; borrowed */
-    json_t *values;    /* members of the spec */
-    json_t *volumes;   /* the pod's, by their names */
-    json_t *mounts;    /* members of volumes[], in the order of the container's mounts */
-    json_t *paths;     /* what is mounted, as a set */
-    json_t *maps;      /* names of the ConfigMaps that envFrom takes whole */
-    json_t *variables; /* name -> text of every variable, null for a Secret's: for references */
-    json_t *named;     /* names in env, as a set */
-    json_t *own;       /* what our renderer said by variables: TRAINYARD_OUTPUT_DIR… */
+    const char *restart;   /* the operator's word; borrowed */
+    json_t *values;        /* members of the spec */
+    json_t *volumes;       /* the pod's, by their names */
+    json_t *mounts;        /* members of volumes[], in the order of the container's mounts */
+    json_t *paths;         /* what is mounted, as a set */
+    json_t *maps;          /* names of the ConfigMaps that envFrom takes whole */
+    json_t *variables;     /* name -> text of every variable, null for a Secret's: for references */
+    json_t *named;         /* names in env, as a set */
+    json_t *own;           /* what our renderer said by variables: TRAINYARD_OUTPUT_DIR… */
     const json_t *command; /* as Kubernetes has it; borrowed, as the next */
     const json_t *args;
     char args_at[IMPORT_AT]; /* where */
@@ -66,6 +66,7 @@ struct import {
     int64_t flags; /* of our own annotation: so many leading args are parameters */
     bool ours;     /* our renderer wrote it */
     bool backoff;  /* backoffLimit was given */
+    bool folder_warned;
 };
 
 /* --- tables --- */
@@ -117,7 +118,8 @@ struct import_rule {
         field, IMPORT_REFUSED, NULL, NULL, NULL, normal, reason                                    \
     }
 
-#define IMPORT_BY(im, value, rules) import_fields(im, value, rules, sizeof(rules) / sizeof(*(rules)))
+#define IMPORT_BY(im, value, rules)                                                                \
+    import_fields(im, value, rules, sizeof(rules) / sizeof(*(rules)))
 
 /* Read the fields of an object by its rules; unknown fields are faults. */
 void import_fields(struct import *im, const json_t *object, const struct import_rule *rules,
@@ -186,9 +188,9 @@ void import_take_arguments(struct import *im, struct import_role *role, size_t s
 char *import_unescape(struct import *im, const char *text, bool argument);
 void import_volumes(struct import *im, const json_t *value); /* import_volumes.c */
 void import_check_volumes(struct import *im);
-void import_mounts(struct import *im, const json_t *value); /* import_mounts.c */
-void import_job_metadata(struct import *im, const json_t *value);    /* import_metadata.c */
-void import_object_metadata(struct import *im, const json_t *value); /* import_metadata.c */
+void import_mounts(struct import *im, const json_t *value);                 /* import_mounts.c */
+void import_job_metadata(struct import *im, const json_t *value);           /* import_metadata.c */
+void import_object_metadata(struct import *im, const json_t *value);        /* import_metadata.c */
 void import_object_fields(struct import *im, struct import_object *object); /* import_objects.c */
 void import_claim(struct import *im, const struct import_object *object, json_t *volume);
 /* The content of a key of a ConfigMap as a member of files[]; false when it has no such key. */

@@ -93,7 +93,10 @@ static bool pulled_always(const char *image)
 }
 
 static const struct import_choice pulls[] = {
-    {"Always", "Always"}, {"IfNotPresent", "IfNotPresent"}, {NULL, NULL}};
+    {"Always",       "Always"      },
+    {"IfNotPresent", "IfNotPresent"},
+    {NULL,           NULL          }
+};
 
 static void read_pull(struct import *im, const json_t *value)
 {
@@ -151,8 +154,10 @@ void import_container(struct import *im, const json_t *value)
         import_fault_in(im, "image", "required", "is missing");
     if (!json_object_get(values, "command"))
         import_set(im, im->role->values, "command", json_array());
-    if (!json_object_get(values, "working_dir") && !im->ours)
+    if (!json_object_get(values, "working_dir") && !im->ours && !im->folder_warned) {
+        im->folder_warned = true;
         import_warn(im, "working_dir_defaulted",
                     "the program starts in /workspace, not in a folder that the image names: give "
                     "workingDir if that matters");
+    }
 }

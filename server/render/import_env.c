@@ -42,12 +42,8 @@ static bool read_own(struct import *im, const char *name, const char *text)
 
 /* --- one variable --- */
 
-static void put_variable(struct import *im, const char *name, const char *raw)
+static void put_variable(struct import *im, const char *name, const char *text)
 {
-    ty_auto_free char *text = import_unescape(im, raw, false);
-
-    if (!text)
-        return;
     import_set(im, im->role->variables, name, json_string(text));
     if (read_own(im, name, text))
         return;
@@ -109,7 +105,10 @@ static void read_source(struct import *im, const char *name, const json_t *sourc
     static const struct {
         const char *field;
         reference_reader *read;
-    } sources[] = {{"secretKeyRef", read_secret}, {"configMapKeyRef", read_map_key}};
+    } sources[] = {
+        {"secretKeyRef",    read_secret },
+        {"configMapKeyRef", read_map_key}
+    };
     const char *key;
     json_t *value;
 
@@ -126,7 +125,8 @@ static void read_source(struct import *im, const char *name, const json_t *sourc
         if (read && import_is_object(im, value))
             read(im, name, value);
         else if (!read && !json_is_null(value))
-            import_fault(im, "not_supported", "a variable is text or a key of a Secret or ConfigMap");
+            import_fault(im, "not_supported",
+                         "a variable is text or a key of a Secret or ConfigMap");
         import_leave(im, mark);
     }
 }
@@ -147,11 +147,12 @@ static void read_value(struct import *im, const char *name, const json_t *variab
         return;
     }
     size_t mark = import_enter(im, "value");
-    const char *text = value ? import_text(im, value) : "";
+    const char *raw = value ? import_text(im, value) : "";
+    ty_auto_free char *text = raw ? import_unescape(im, raw, false) : NULL;
 
+    import_leave(im, mark);
     if (text)
         put_variable(im, name, text);
-    import_leave(im, mark);
 }
 
 static void read_variable(struct import *im, const json_t *variable)

@@ -10,7 +10,11 @@
 #include <string.h>
 
 static const struct import_choice clean_pods[] = {
-    {"None", "none"}, {"Running", "running"}, {"All", "all"}, {NULL, NULL}};
+    {"None",    "none"   },
+    {"Running", "running"},
+    {"All",     "all"    },
+    {NULL,      NULL     }
+};
 
 /* --- run policy --- */
 
@@ -54,8 +58,10 @@ static const struct import_rule gang_rules[] = {
 /* The queue and the class are the job's own members; the rest is the gang. */
 static void read_gang(struct import *im, const json_t *value)
 {
-    static const char *const shared[][2] = {{"queue", "queue"},
-                                            {"priorityClass", "priority_class"}};
+    static const char *const shared[][2] = {
+        {"queue",         "queue"         },
+        {"priorityClass", "priority_class"}
+    };
     ty_auto_json rest = import_made(im, json_copy((json_t *)(uintptr_t)value));
 
     if (!import_is_object(im, value) || !rest)
@@ -174,7 +180,11 @@ static void read_elastic_processes(struct import *im, const json_t *value)
 }
 
 static const struct import_choice backends[] = {
-    {"c10d", "c10d"}, {"etcd", "etcd"}, {"etcd-v2", "etcd-v2"}, {NULL, NULL}};
+    {"c10d",    "c10d"   },
+    {"etcd",    "etcd"   },
+    {"etcd-v2", "etcd-v2"},
+    {NULL,      NULL     }
+};
 
 /* clang-format off */
 static const struct import_rule elastic_rules[] = {
@@ -262,11 +272,13 @@ static void read_elastic(struct import *im, const json_t *value)
 
 /* --- roles --- */
 
-static const struct import_choice restarts[] = {{"Always", "Always"},
-                                                {"OnFailure", "OnFailure"},
-                                                {"Never", "Never"},
-                                                {"ExitCode", "ExitCode"},
-                                                {NULL, NULL}};
+static const struct import_choice restarts[] = {
+    {"Always",    "Always"   },
+    {"OnFailure", "OnFailure"},
+    {"Never",     "Never"    },
+    {"ExitCode",  "ExitCode" },
+    {NULL,        NULL       }
+};
 
 static void read_replicas(struct import *im, const json_t *value)
 {
@@ -358,6 +370,8 @@ static void read_spec(struct import *im, const json_t *value)
     IMPORT_BY(im, value, spec_rules);
     if (!json_is_object(value))
         return;
+    if (!json_object_get(im->spec, "clean_pods"))
+        import_put(im, "clean_pods", json_string("none"));
     if (!im->roles[0].given && !im->roles[1].given)
         import_fault_in(im, "pytorchReplicaSpecs", "required", "must have a Master");
     else if (!im->roles[0].given && !im->elastic)
@@ -385,6 +399,7 @@ void import_job(struct import *im)
 {
     import_go(im, &im->job);
     import_aim(im, NULL);
+    import_note(im, NULL); /* what comes from nowhere else comes from the job */
     IMPORT_BY(im, im->job.json, job_rules);
     if (!import_get(im->job.json, "metadata"))
         import_fault_in(im, "metadata", "required", "is missing");

@@ -57,8 +57,7 @@ static void put_volume(struct import *im, const json_t *mount)
     import_append(im, plain(im, mount));
     before = (struct import_target){im->target, im->to_len};
     snprintf(token, sizeof(token), "%zu", index);
-    im->to_len +=
-        (size_t)snprintf(im->to + im->to_len, sizeof(im->to) - im->to_len, "/%s", token);
+    im->to_len += (size_t)snprintf(im->to + im->to_len, sizeof(im->to) - im->to_len, "/%s", token);
     note_mount(im, mount);
     import_back(im, before);
     import_back(im, list);
@@ -155,7 +154,8 @@ static bool own_index(const json_t *mount, const char *prefix, size_t *index_out
     return true;
 }
 
-/* `volumes` counts without the dataset, which stands before it: seen by a number that is too low. */
+/* `volumes` counts without the dataset, which stands before it: seen by a number that is too low.
+ */
 static bool has_dataset(const struct layout *layout)
 {
     size_t index = 0;
@@ -252,7 +252,8 @@ static void lay_out_behind(struct import *im, struct layout *layout)
     put_checkpoints(im, layout);
 }
 
-/* How many mounts are the job's: what a role's own claim says by its number, else what both have. */
+/* How many mounts are the job's: what a role's own claim says by its number, else what both have.
+ */
 static size_t count_shared(struct import *im, const struct layout *layout)
 {
     size_t count = json_array_size(layout->lead->mounts);
@@ -336,8 +337,8 @@ static void lift_mounts(struct import *im, const struct layout *layout)
         }
         put_volume(im, mount);
         if (!both && !at(layout->other, twin)) {
-            im->at_len = (size_t)snprintf(im->at, sizeof(im->at), "%s",
-                                          import_get_text(mount, "_at"));
+            im->at_len =
+                (size_t)snprintf(im->at, sizeof(im->at), "%s", import_get_text(mount, "_at"));
             import_warn(im, "mount_shared", "%s is mounted in the workers too", path);
             import_go(im, &im->job);
         }

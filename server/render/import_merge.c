@@ -136,8 +136,8 @@ static void merge_equal(struct import *im, const char *member, const char *field
         import_go(im, &im->job);
         snprintf(place, sizeof(place), "/spec/pytorchReplicaSpecs/%s/template/spec",
                  worker->given ? worker->name : master->name);
-        im->at_len += (size_t)snprintf(im->at + im->at_len, sizeof(im->at) - im->at_len, "%s",
-                                       place);
+        im->at_len +=
+            (size_t)snprintf(im->at + im->at_len, sizeof(im->at) - im->at_len, "%s", place);
         import_fault_in(im, field, "roles_differ", "must be the same for the whole job");
         import_go(im, &im->job);
     }
@@ -227,7 +227,8 @@ static void merge_processes(struct import *im)
     else if (ty_str_equal(text, "gpu") && gpus > 0)
         number = gpus;
     else if (!ty_str_equal(text, "auto") && ty_str_to_int(text, 1, 1000, &number) != TY_OK)
-        import_fault(im, "not_supported", "must be a number of processes, or auto, or gpu with GPUs");
+        import_fault(im, "not_supported",
+                     "must be a number of processes, or auto, or gpu with GPUs");
     if (number > 0)
         import_put(im, "processes_per_replica", json_integer(number));
     import_go(im, &im->job);
@@ -251,9 +252,11 @@ static void put_tensorboard(struct import *im, const struct import_role *lead)
 
 static void put_mlflow(struct import *im, const struct import_role *lead)
 {
-    static const char *const members[][2] = {{"MLFLOW_TRACKING_URI", "tracking_uri"},
-                                             {"MLFLOW_EXPERIMENT_NAME", "experiment"},
-                                             {"MLFLOW_RUN_NAME", "run_name"}};
+    static const char *const members[][2] = {
+        {"MLFLOW_TRACKING_URI",    "tracking_uri"},
+        {"MLFLOW_EXPERIMENT_NAME", "experiment"  },
+        {"MLFLOW_RUN_NAME",        "run_name"    }
+    };
 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         json_t *text = json_object_get(lead->own, members[i][0]);

@@ -25,8 +25,7 @@ static bool is_own_label(const char *key, const char *value)
     if (ty_str_equal(key, managed_by))
         return ty_str_equal(value, "trainyard");
     return ty_str_equal(key, TY_OWN_PREFIX "job-id") ||
-           ty_str_equal(key, TY_OWN_PREFIX "job-name") ||
-           ty_str_equal(key, TY_OWN_PREFIX "tenant");
+           ty_str_equal(key, TY_OWN_PREFIX "job-name") || ty_str_equal(key, TY_OWN_PREFIX "tenant");
 }
 
 static void read_job_label(struct import *im, const char *key, const json_t *value)

@@ -106,7 +106,8 @@ static void add_mount(struct import *im, json_t *mount, const json_t *volume)
 {
     static const char *const members[] = {"claim", "create", "scratch", "_own"};
     const json_t *files = json_object_get(volume, "files");
-    bool scripts = files && ty_str_equal(import_get_text(mount, "mount_path"), "/trainyard/scripts");
+    bool scripts =
+        files && ty_str_equal(import_get_text(mount, "mount_path"), "/trainyard/scripts");
 
     if (files && json_object_get(mount, "sub_path"))
         import_fault_in(im, "subPath", "not_supported",
@@ -120,8 +121,7 @@ static void add_mount(struct import *im, json_t *mount, const json_t *volume)
             import_set(im, mount, members[i], json_deep_copy(value));
     }
     if (files)
-        import_set(im, mount, "files",
-                   scripts ? json_deep_copy(files) : plain_files(im, files));
+        import_set(im, mount, "files", scripts ? json_deep_copy(files) : plain_files(im, files));
     if (files || json_is_false(json_object_get(mount, "read_only")))
         json_object_del(mount, "read_only");
     if (json_is_true(json_object_get(volume, "read_only")))
@@ -168,6 +168,8 @@ static void place_mount(struct import *im, json_t *mount)
         import_fault_in(im, "mountPath", "conflict", "something else is mounted there");
     import_set(im, im->role->paths, path, json_true());
     import_set(im, volume, "_used", json_true());
+    if (json_object_get(volume, "_refused"))
+        return;
     if (ty_str_equal(path, shared_memory))
         read_shared_memory(im, mount, volume);
     else if (json_object_get(volume, "_secret"))

@@ -71,10 +71,12 @@ static const struct import_rule map_rules[] = {
 
 /* --- PersistentVolumeClaim --- */
 
-static const struct import_choice modes[] = {{"ReadWriteOnce", "read_write_once"},
-                                             {"ReadWriteMany", "read_write_many"},
-                                             {"ReadOnlyMany", "read_only_many"},
-                                             {NULL, NULL}};
+static const struct import_choice modes[] = {
+    {"ReadWriteOnce", "read_write_once"},
+    {"ReadWriteMany", "read_write_many"},
+    {"ReadOnlyMany",  "read_only_many" },
+    {NULL,            NULL             }
+};
 
 static void read_modes(struct import *im, const json_t *value)
 {

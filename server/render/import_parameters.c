@@ -1,5 +1,6 @@
 /* Whole ConfigMaps in the environment are parameters of the style `environment`; where the first
- * arguments say the same as flags, of both styles. Keys that no parameter may have are variables. */
+ * arguments say the same as flags, of both styles. Keys that no parameter may have are variables.
+ */
 #include "import.h"
 #include "parts.h"
 
@@ -15,9 +16,8 @@ enum { NAME_MAX_BYTES = 63, VALUE_MAX = 4096, EPOCHS_MAX = 1000000000 };
 static bool is_reserved(const char *variable)
 {
     static const char *const prefixes[] = {"MASTER_", "PET_", "TRAINYARD_"};
-    static const char *const names[] = {
-        "WORLD_SIZE", "RANK", "LOCAL_RANK", "PYTHONUNBUFFERED", "PATH", "HOME", "HOSTNAME",
-        "EPOCHS"};
+    static const char *const names[] = {"WORLD_SIZE", "RANK", "LOCAL_RANK", "PYTHONUNBUFFERED",
+                                        "PATH",       "HOME", "HOSTNAME",   "EPOCHS"};
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         if (ty_str_starts(variable, prefixes[i]))
@@ -187,16 +187,14 @@ static void read_for_one(struct import *im, struct import_role *role, const char
         put_variable(im, role, key, text);
 }
 
-static void each_key(struct import *im, struct import_role *role, key_reader *read,
-                     json_t *values)
+static void each_key(struct import *im, struct import_role *role, key_reader *read, json_t *values)
 {
     size_t index;
     json_t *name;
 
     json_array_foreach(role->maps, index, name)
     {
-        const struct import_object *map =
-            import_find(im, "ConfigMap", json_string_value(name));
+        const struct import_object *map = import_find(im, "ConfigMap", json_string_value(name));
         const char *key;
         json_t *value;
 
@@ -255,8 +253,8 @@ static size_t read_maps(struct import *im, struct import_role *lead, struct impo
     each_key(im, lead, read_for_all, values);
     if (json_object_size(values) == 0)
         return 0;
-    bool both = flags_say_it(im, lead, values, names) &&
-                (!other || flags_say_it(im, other, values, names));
+    bool both =
+        flags_say_it(im, lead, values, names) && (!other || flags_say_it(im, other, values, names));
 
     put_parameters(im, values, both ? names : NULL);
     if (!both)
@@ -267,8 +265,7 @@ static size_t read_maps(struct import *im, struct import_role *lead, struct impo
 void import_parameters(struct import *im)
 {
     struct import_role *lead = im->roles[0].given ? &im->roles[0] : &im->roles[1];
-    struct import_role *other =
-        lead == &im->roles[0] && im->roles[1].given ? &im->roles[1] : NULL;
+    struct import_role *other = lead == &im->roles[0] && im->roles[1].given ? &im->roles[1] : NULL;
     bool shared = !other || json_equal(lead->maps, other->maps);
     size_t skip = 0;
 

@@ -3,13 +3,15 @@
 
 #include "trainyard/base/str.h"
 
-static const struct import_choice operators[] = {{"In", "in"},
-                                                 {"NotIn", "not_in"},
-                                                 {"Exists", "exists"},
-                                                 {"DoesNotExist", "does_not_exist"},
-                                                 {"Gt", "gt"},
-                                                 {"Lt", "lt"},
-                                                 {NULL, NULL}};
+static const struct import_choice operators[] = {
+    {"In",           "in"            },
+    {"NotIn",        "not_in"        },
+    {"Exists",       "exists"        },
+    {"DoesNotExist", "does_not_exist"},
+    {"Gt",           "gt"            },
+    {"Lt",           "lt"            },
+    {NULL,           NULL            }
+};
 
 /* Read each item of a list by `read` into a new object of the target's list `member`. */
 static void read_items(struct import *im, const json_t *list, const char *member,
@@ -214,11 +216,16 @@ void import_affinity(struct import *im, const json_t *value)
 /* --- tolerations --- */
 
 static const struct import_choice toleration_operators[] = {
-    {"Equal", "equal"}, {"Exists", "exists"}, {NULL, NULL}};
-static const struct import_choice effects[] = {{"NoSchedule", "no_schedule"},
-                                               {"PreferNoSchedule", "prefer_no_schedule"},
-                                               {"NoExecute", "no_execute"},
-                                               {NULL, NULL}};
+    {"Equal",  "equal" },
+    {"Exists", "exists"},
+    {NULL,     NULL    }
+};
+static const struct import_choice effects[] = {
+    {"NoSchedule",       "no_schedule"       },
+    {"PreferNoSchedule", "prefer_no_schedule"},
+    {"NoExecute",        "no_execute"        },
+    {NULL,               NULL                }
+};
 
 /* clang-format off */
 static const struct import_rule toleration_rules[] = {

@@ -1,6 +1,6 @@
-/* Command and arguments. Kubernetes replaces $(NAME) of variables it knows and takes $$ for a dollar
- * sign; the spec has every dollar sign as written, but for references to what the launcher and the
- * gateway set. */
+/* Command and arguments. Kubernetes replaces $(NAME) of variables it knows and takes $$ for a
+ * dollar sign; the spec has every dollar sign as written, but for references to what the launcher
+ * and the gateway set. */
 #include "import.h"
 #include "parts.h"
 
@@ -58,15 +58,18 @@ static size_t take_dollar(struct import *im, const char *text, bool argument, st
         else if (argument && ty_render_is_reference(name))
             ty_buf_add(out, text, 1 + len);
         else
-            import_fault(im, "not_supported", "refers to the Secret in $(%s): read the variable in "
-                         "the program", name);
+            import_fault(im, "not_supported",
+                         "refers to the Secret in $(%s): read the variable in "
+                         "the program",
+                         name);
         return 1 + len;
     }
     ty_buf_addc(out, '$');
     return 1;
 }
 
-/* What arrives, with references marked: two texts of Kubernetes that mean the same give the same. */
+/* What arrives, with references marked: two texts of Kubernetes that mean the same give the same.
+ */
 static void meaning(const struct import *im, const char *text, bool argument, struct ty_buf *out)
 {
     char name[256];
@@ -105,6 +108,7 @@ static bool means_the_same(struct import *im, const char *before, const char *sp
 char *import_unescape(struct import *im, const char *text, bool argument)
 {
     ty_auto_buf out = {0};
+    size_t before = im->faults->count + im->faults->dropped;
     const char *rest = text;
 
     if (!strchr(text, '$')) {
@@ -130,6 +134,8 @@ char *import_unescape(struct import *im, const char *text, bool argument)
         import_fault(im, "too_long", "is too long once its references are replaced");
         return NULL;
     }
+    if (im->faults->count + im->faults->dropped > before)
+        return NULL;
     char *spec = ty_buf_take(&out, NULL);
 
     im->no_memory = im->no_memory || !spec;
@@ -195,18 +201,8 @@ void import_command(struct import *im, const json_t *value)
 /* Read later: the first of them may be parameters. */
 void import_arguments(struct import *im, const json_t *value)
 {
-    size_t index;
-    json_t *item;
-
     if (!import_is_array(im, value))
         return;
-    json_array_foreach(value, index, item)
-    {
-        size_t mark = import_enter_index(im, index);
-
-        (void)import_text(im, item);
-        import_leave(im, mark);
-    }
     im->role->args = value;
     im->role->torchrun = im->role->torchrun || starts_torchrun(value);
     memcpy(im->role->args_at, im->at, im->at_len + 1);

@@ -9,7 +9,10 @@
 static const char gpu[] = "nvidia.com/gpu";
 
 static const char *const names[][2] = {
-    {"cpu", "cpu"}, {"memory", "memory"}, {"ephemeral-storage", "ephemeral_storage"}};
+    {"cpu",               "cpu"              },
+    {"memory",            "memory"           },
+    {"ephemeral-storage", "ephemeral_storage"}
+};
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 

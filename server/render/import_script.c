@@ -7,7 +7,10 @@
 #include <stdio.h>
 
 static const struct import_choice launchers[] = {
-    {"python3", "python"}, {"torchrun", "torchrun"}, {NULL, NULL}};
+    {"python3",  "python"  },
+    {"torchrun", "torchrun"},
+    {NULL,       NULL      }
+};
 
 /* The files of a role's scripts mount; taken from its mounts. */
 static json_t *take_files(struct import_role *role, char at_out[IMPORT_AT])

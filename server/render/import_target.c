@@ -131,8 +131,7 @@ static const json_t *origin_of(const json_t *origins, const char *pointer)
 
     for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
         size_t skip = strlen(scopes[i]) + 1;
-        bool own = i > 0 && pointer[0] == '/' &&
-                   strncmp(pointer + 1, scopes[i], skip - 1) == 0 &&
+        bool own = i > 0 && pointer[0] == '/' && strncmp(pointer + 1, scopes[i], skip - 1) == 0 &&
                    (pointer[skip] == '/' || pointer[skip] == '\0');
 
         ty_str_copy(rest, sizeof(rest), own ? pointer + skip : pointer);
@@ -152,11 +151,15 @@ static const json_t *origin_of(const json_t *origins, const char *pointer)
 
 void ty_import_map_faults(const json_t *origins, struct ty_faults *faults, size_t from)
 {
+    const json_t *document = json_object_get(origins, "document");
+
     for (size_t i = from; i < faults->count; i++) {
         struct ty_fault *fault = &faults->items[i];
         const json_t *origin =
             fault->place == TY_AT_POINTER ? origin_of(origins, fault->where) : NULL;
 
+        if (document)
+            fault->document = (size_t)json_integer_value(document);
         if (!origin)
             continue;
         fault->document = (size_t)json_integer_value(json_array_get(origin, 0));

@@ -1,5 +1,5 @@
-/* A pod's volumes, each as what it would be in volumes[] of the spec, by its name: the mounts of the
- * container decide what becomes of it. Names with '_' are ours, on the way. */
+/* A pod's volumes, each as what it would be in volumes[] of the spec, by its name: the mounts of
+ * the container decide what becomes of it. Names with '_' are ours, on the way. */
 #include "annotations.h"
 #include "import.h"
 
@@ -44,8 +44,7 @@ static void read_claim(struct import *im, const json_t *value)
         import_fault_in(im, "claimName", "required", "must be the name of a claim");
         return;
     }
-    struct import_object *claim =
-        import_find(im, "PersistentVolumeClaim", json_string_value(name));
+    struct import_object *claim = import_find(im, "PersistentVolumeClaim", json_string_value(name));
     const char *suffix = claim ? own_suffix(im, claim) : NULL;
 
     if (suffix)
@@ -60,7 +59,11 @@ static void read_claim(struct import *im, const json_t *value)
 
 /* --- scratch --- */
 
-static const struct import_choice media[] = {{"", ""}, {"Memory", "Memory"}, {NULL, NULL}};
+static const struct import_choice media[] = {
+    {"",       ""      },
+    {"Memory", "Memory"},
+    {NULL,     NULL    }
+};
 
 static void read_medium(struct import *im, const json_t *value)
 {
@@ -113,7 +116,8 @@ static void check_mode(struct import *im, const json_t *value, const char *membe
     if (mode && !json_is_integer(mode))
         import_fault_in(im, member, "wrong_type", "must be a whole number, such as 0o644");
     else if (mode && number != MODE_FILES && number != MODE_READ && number != MODE_SCRIPTS)
-        import_fault_in(im, member, "not_supported", "files are for reading, by everyone: remove it");
+        import_fault_in(im, member, "not_supported",
+                        "files are for reading, by everyone: remove it");
 }
 
 static void check_keyed(struct import *im, const json_t *value, const char *name_field)
@@ -301,6 +305,13 @@ static void read_source(struct import *im, const char *field, const json_t *valu
     import_leave(im, mark);
 }
 
+static bool has_source(const json_t *volume)
+{
+    return json_object_get(volume, "claim") || json_object_get(volume, "_own") ||
+           json_object_get(volume, "scratch") || json_object_get(volume, "files") ||
+           json_object_get(volume, "_secret");
+}
+
 static void read_volume(struct import *im, const json_t *value)
 {
     const char *name = import_get_text(value, "name");
@@ -328,6 +339,8 @@ static void read_volume(struct import *im, const json_t *value)
     }
     if (found == 0)
         import_fault(im, "required", "must have a source, such as persistentVolumeClaim");
+    if (volume && !has_source(volume))
+        import_set(im, volume, "_refused", json_true());
     import_set(im, volume, "_at", json_string(im->at));
     import_set(im, im->role->volumes, name ? name : "", volume);
     im->target = im->role->values;

@@ -173,7 +173,8 @@ static void operations_tell_what_the_route_table_must_hold(void **state)
     assert_false(ty_operation_public(create));
     assert_int_equal(ty_operation_body_limit(create), 4194304);
     assert_true(ty_operation_body_required(create));
-    assert_types(ty_operation_consumes(create), "application/json");
+    assert_types(ty_operation_consumes(create),
+                 "application/json application/yaml application/x-yaml text/yaml");
     assert_types(ty_operation_produces(create), "application/json");
     assert_types(ty_operation_answer_types(create, 422), "application/problem+json");
     assert_null(ty_operation_answer_types(create, 418));

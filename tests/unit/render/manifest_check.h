@@ -234,8 +234,7 @@ static inline const char *check_workload(const json_t *job)
     const json_t *roles = manifest_at(job, "spec.pytorchReplicaSpecs");
     const json_t *worker = json_object_get(roles, "Worker");
     bool elastic = manifest_at(job, "spec.elasticPolicy") != NULL;
-    const char *broken =
-        elastic ? NULL : check_role(json_object_get(roles, "Master"), true);
+    const char *broken = elastic ? NULL : check_role(json_object_get(roles, "Master"), true);
     const char *processes = manifest_text(job, "spec.nprocPerNode");
     int64_t number;
 

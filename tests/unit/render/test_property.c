@@ -45,8 +45,8 @@ static json_t *any_text(struct source *source)
 
 static json_t *any_new_claim(struct source *source)
 {
-    json_t *create = json_pack("{s:s,s:s}", "size", PICK(source, "1Gi", "5G", "1e9"),
-                               "access_mode", PICK(source, "read_write_once", "read_write_many"));
+    json_t *create = json_pack("{s:s,s:s}", "size", PICK(source, "1Gi", "5G", "1e9"), "access_mode",
+                               PICK(source, "read_write_once", "read_write_many"));
 
     if (below(source, 3) == 0)
         json_object_set_new(create, "storage_class", json_string("fast"));
@@ -80,10 +80,10 @@ static json_t *any_mount(struct source *source)
         json_object_set_new(mount, "scratch", any_scratch(source));
         return mount;
     case 3:
-        json_object_set_new(mount, "files", json_pack("[{s:s,s:o},{s:s,s:s,s:s}]", "path",
-                                                      PICK(source, "a", "b/c", "ü"), "content",
-                                                      any_text(source), "path", "bin", "content",
-                                                      "AAE=", "encoding", "base64"));
+        json_object_set_new(mount, "files",
+                            json_pack("[{s:s,s:o},{s:s,s:s,s:s}]", "path",
+                                      PICK(source, "a", "b/c", "ü"), "content", any_text(source),
+                                      "path", "bin", "content", "AAE=", "encoding", "base64"));
         return mount;
     case 4:
         json_object_set_new(mount, "create", any_new_claim(source));
@@ -199,11 +199,10 @@ static json_t *any_affinity(struct source *source)
     json_t *affinity = json_object();
 
     if (below(source, 2) == 0)
-        json_object_set_new(
-            affinity, "node",
-            json_pack("{s:[{s:[o]}],s:[{s:i,s:[o]}]}", "required", "match",
-                      any_expression(source), "preferred", "weight", 7, "match",
-                      any_expression(source)));
+        json_object_set_new(affinity, "node",
+                            json_pack("{s:[{s:[o]}],s:[{s:i,s:[o]}]}", "required", "match",
+                                      any_expression(source), "preferred", "weight", 7, "match",
+                                      any_expression(source)));
     if (below(source, 2) == 0)
         json_object_set_new(affinity, "pods",
                             json_pack("{s:[o]}", "required", any_pod_term(source, false)));
@@ -414,45 +413,45 @@ struct member {
 };
 
 static const struct member members[] = {
-    {"replicas",        any_positive   },
-    {"gpus",            any_number     },
-    {"epochs",          any_positive   },
-    {"max_retries",     any_number     },
-    {"timeout_seconds", any_positive   },
-    {"restart",         any_restart    },
-    {"parameter_style", any_style      },
-    {"parameters",      any_parameters },
-    {"env",             any_env        },
-    {"args",            any_texts      },
-    {"files",           any_files      },
-    {"resources",       any_resources  },
-    {"volumes",         any_mounts     },
-    {"dataset",         any_claim      },
-    {"output",          any_claim      },
-    {"checkpoints",     any_checkpoints},
-    {"master",          any_role       },
-    {"worker",          any_role       },
-    {"labels",          any_labels     },
-    {"description",     any_text       },
-    {"keep_seconds",    any_number     },
-    {"priority",        any_number     },
-    {"suspended",       any_flag       },
-    {"clean_pods",      any_clean      },
-    {"launcher",        any_launcher   },
-    {"backend",         any_backend    },
-    {"processes_per_replica", any_positive},
-    {"shared_memory",   any_size       },
-    {"secrets",         any_secrets    },
-    {"node_selector",   any_labels     },
-    {"affinity",        any_affinity   },
-    {"tolerations",     any_tolerations},
-    {"priority_class",  any_word       },
-    {"queue",           any_word       },
-    {"scheduler",       any_word       },
-    {"gang",            any_gang       },
-    {"tensorboard",     any_board      },
-    {"mlflow",          any_mlflow     },
-    {"elastic",         any_elastic    },
+    {"replicas",              any_positive   },
+    {"gpus",                  any_number     },
+    {"epochs",                any_positive   },
+    {"max_retries",           any_number     },
+    {"timeout_seconds",       any_positive   },
+    {"restart",               any_restart    },
+    {"parameter_style",       any_style      },
+    {"parameters",            any_parameters },
+    {"env",                   any_env        },
+    {"args",                  any_texts      },
+    {"files",                 any_files      },
+    {"resources",             any_resources  },
+    {"volumes",               any_mounts     },
+    {"dataset",               any_claim      },
+    {"output",                any_claim      },
+    {"checkpoints",           any_checkpoints},
+    {"master",                any_role       },
+    {"worker",                any_role       },
+    {"labels",                any_labels     },
+    {"description",           any_text       },
+    {"keep_seconds",          any_number     },
+    {"priority",              any_number     },
+    {"suspended",             any_flag       },
+    {"clean_pods",            any_clean      },
+    {"launcher",              any_launcher   },
+    {"backend",               any_backend    },
+    {"processes_per_replica", any_positive   },
+    {"shared_memory",         any_size       },
+    {"secrets",               any_secrets    },
+    {"node_selector",         any_labels     },
+    {"affinity",              any_affinity   },
+    {"tolerations",           any_tolerations},
+    {"priority_class",        any_word       },
+    {"queue",                 any_word       },
+    {"scheduler",             any_word       },
+    {"gang",                  any_gang       },
+    {"tensorboard",           any_board      },
+    {"mlflow",                any_mlflow     },
+    {"elastic",               any_elastic    },
 };
 
 static json_t *any_body(struct source *source)
@@ -576,8 +575,7 @@ static void what_was_rendered_is_imported_and_renders_to_the_same_bytes(void **s
     struct source source;
 
     (void)state;
-    source.random =
-        ty_random_seeded(&source.seeded, (uint64_t)setting("TRAINYARD_SEED", 20261130));
+    source.random = ty_random_seeded(&source.seeded, (uint64_t)setting("TRAINYARD_SEED", 20261130));
     for (long i = setting("TRAINYARD_CASES", BODIES); i > 0; i--) {
         json_t *body = any_body(&source);
 
