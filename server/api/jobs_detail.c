@@ -42,6 +42,15 @@ static void write_stream(struct ty_buf *out, const struct ty_manifest *manifest)
     }
 }
 
+/* `format` is for those who cannot set Accept: a browser, a shell. */
+static const char *manifest_type(const struct ty_request *request)
+{
+    const char *format = ty_argument_text(api_arguments(request), "format");
+    if (!format)
+        return ty_request_answer_type(request);
+    return ty_str_equal(format, "yaml") ? "application/yaml" : "application/json";
+}
+
 void jobs_manifest(void *context, struct ty_request *request)
 {
     struct ty_manifest manifest = {0};
@@ -53,7 +62,7 @@ void jobs_manifest(void *context, struct ty_request *request)
         ty_manifest_done(&manifest);
         return;
     }
-    const char *type = ty_request_answer_type(request);
+    const char *type = manifest_type(request);
     ty_auto_buf body = {0};
     ty_buf_init(&body, ANSWER_MAX);
     if (ty_str_equal(type, "application/yaml")) {

@@ -1,5 +1,5 @@
-/* POST /v1/jobs in YAML: a manifest becomes a spec before the contract sees it, and whatever is wrong
- * with that spec is told where the manifest says it, with line and column.
+/* POST /v1/jobs in YAML: a manifest becomes a spec before the contract sees it, and whatever is
+ * wrong with that spec is told where the manifest says it, with line and column.
  *
  * What was read is kept with the request as {spec, warnings, origins}. */
 #include "api/jobs_import.h"
@@ -209,8 +209,7 @@ static ty_status judge(struct ty_request *request, const struct ty_operation *op
 }
 
 static ty_status read_body(struct ty_request *request, const struct ty_operation *operation,
-                           struct ty_import *import, struct ty_faults *faults,
-                           struct ty_error *err)
+                           struct ty_import *import, struct ty_faults *faults, struct ty_error *err)
 {
     size_t len;
     const char *bytes = ty_request_body(request, &len);

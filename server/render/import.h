@@ -165,6 +165,8 @@ void import_back(struct import *im, struct import_target before);
 void import_aim(struct import *im, struct import_role *role);
 /* Note that the target's `member` comes from here. */
 void import_note(struct import *im, const char *member);
+/* A deep copy that owns up to a lack of memory; jansson's own loses members silently then. */
+json_t *import_copy(struct import *im, const json_t *value);
 /* Any allocation that may have failed: remembered. */
 json_t *import_made(struct import *im, json_t *value);
 void import_set(struct import *im, json_t *object, const char *member, json_t *value);

@@ -44,7 +44,7 @@ static void put_once(struct import *im, const char *member, const json_t *value)
         import_fault(im, "conflict", "says other than \"%s\", which the job says elsewhere",
                      json_string_value(known));
     else if (!known)
-        import_put(im, member, json_copy((json_t *)(uintptr_t)value));
+        import_put(im, member, import_copy(im, value));
 }
 
 /* clang-format off */
@@ -62,7 +62,7 @@ static void read_gang(struct import *im, const json_t *value)
         {"queue",         "queue"         },
         {"priorityClass", "priority_class"}
     };
-    ty_auto_json rest = import_made(im, json_copy((json_t *)(uintptr_t)value));
+    ty_auto_json rest = import_copy(im, value);
 
     if (!import_is_object(im, value) || !rest)
         return;
@@ -214,7 +214,7 @@ enum { RENDEZVOUS = sizeof(rendezvous_rules) / sizeof(rendezvous_rules[0]) };
 /* The policy in two: what is the job's, and how its workers meet. */
 static json_t *split_rendezvous(struct import *im, const json_t *policy, json_t **rest_out)
 {
-    json_t *rest = import_made(im, json_copy((json_t *)(uintptr_t)policy));
+    json_t *rest = import_copy(im, policy);
     json_t *meeting = import_made(im, json_object());
 
     for (size_t i = 0; rest && i < RENDEZVOUS; i++) {

@@ -31,7 +31,7 @@ static void note_mount(struct import *im, const json_t *mount)
 
 static json_t *plain(struct import *im, const json_t *mount)
 {
-    json_t *copy = import_made(im, json_deep_copy(mount));
+    json_t *copy = import_copy(im, mount);
     size_t index;
     json_t *file;
 
@@ -171,7 +171,7 @@ static void put_job_volumes(struct import *im, const struct layout *layout, size
     size_t first = has_dataset(layout) ? 1 : 0;
 
     if (first == 1) {
-        json_t *dataset = json_deep_copy(at(layout->lead, 0));
+        json_t *dataset = import_copy(im, at(layout->lead, 0));
 
         if (!json_object_get(dataset, "read_only"))
             import_set(im, dataset, "read_only", json_false());

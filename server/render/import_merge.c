@@ -44,7 +44,7 @@ static void merge_base(struct import *im, const char *member, json_t *nothing)
 static void merge_command(struct import *im)
 {
     if (!json_object_get(im->spec, "script")) {
-        merge_base(im, "command", json_array());
+        merge_base(im, "command", import_made(im, json_array()));
         return;
     }
     for (size_t i = 0; i < 2; i++) {
@@ -306,7 +306,7 @@ void import_merge(struct import *im)
     import_aim(im, NULL);
     merge_base(im, "image", NULL);
     merge_command(im);
-    merge_base(im, "gpus", json_integer(0));
+    merge_base(im, "gpus", import_made(im, json_integer(0)));
     for (size_t i = 0; i < sizeof(overrides) / sizeof(overrides[0]); i++)
         merge_override(im, overrides[i]);
     merge_env(im);

@@ -15,7 +15,7 @@ static void read_label(struct import *im, const char *name, const json_t *value)
 {
     struct import_target before = import_into(im, "labels", false);
 
-    import_put(im, name, json_copy((json_t *)(uintptr_t)value));
+    import_put(im, name, import_copy(im, value));
     import_back(im, before);
 }
 
@@ -230,8 +230,7 @@ static void read_job_name(struct import *im, const json_t *value)
                                       TY_OWN_PREFIX "job-name");
 
     if (import_text(im, value))
-        import_put(im, "name",
-                   im->ours && own ? json_string(own) : json_copy((json_t *)(uintptr_t)value));
+        import_put(im, "name", im->ours && own ? json_string(own) : import_copy(im, value));
 }
 
 /* clang-format off */

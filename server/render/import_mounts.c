@@ -91,7 +91,7 @@ static void read_secret(struct import *im, const json_t *mount, const json_t *vo
 /* What a mount needs to be told apart from: a clean copy without what is ours on the way. */
 static json_t *plain_files(struct import *im, const json_t *files)
 {
-    json_t *copy = import_made(im, json_deep_copy(files));
+    json_t *copy = import_copy(im, files);
     size_t index;
     json_t *file;
 
@@ -118,10 +118,10 @@ static void add_mount(struct import *im, json_t *mount, const json_t *volume)
         json_t *value = json_object_get(volume, members[i]);
 
         if (value)
-            import_set(im, mount, members[i], json_deep_copy(value));
+            import_set(im, mount, members[i], import_copy(im, value));
     }
     if (files)
-        import_set(im, mount, "files", scripts ? json_deep_copy(files) : plain_files(im, files));
+        import_set(im, mount, "files", scripts ? import_copy(im, files) : plain_files(im, files));
     if (files || json_is_false(json_object_get(mount, "read_only")))
         json_object_del(mount, "read_only");
     if (json_is_true(json_object_get(volume, "read_only")))

@@ -103,14 +103,14 @@ static void read_storage(struct import *im, const json_t *value)
         snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
         import_set(im, im->target, "size", json_string(text));
     } else if (import_text(im, value)) {
-        import_set(im, im->target, "size", json_copy((json_t *)(uintptr_t)value));
+        import_set(im, im->target, "size", import_copy(im, value));
     }
 }
 
 static void read_class(struct import *im, const json_t *value)
 {
     if (import_text(im, value))
-        import_set(im, im->target, "storage_class", json_copy((json_t *)(uintptr_t)value));
+        import_set(im, im->target, "storage_class", import_copy(im, value));
 }
 
 /* clang-format off */
@@ -202,5 +202,5 @@ void import_object_fields(struct import *im, struct import_object *object)
 /* The claim's object makes the volume one that is created. */
 void import_claim(struct import *im, const struct import_object *object, json_t *volume)
 {
-    import_set(im, volume, "create", json_deep_copy(object->create));
+    import_set(im, volume, "create", import_copy(im, object->create));
 }

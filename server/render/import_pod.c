@@ -75,7 +75,7 @@ static void read_security(struct import *im, const json_t *value)
 static void read_scheduler(struct import *im, const json_t *value)
 {
     if (import_text(im, value))
-        import_put(im, "scheduler", json_copy((json_t *)(uintptr_t)value));
+        import_put(im, "scheduler", import_copy(im, value));
 }
 
 /* clang-format off */

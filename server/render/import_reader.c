@@ -202,7 +202,7 @@ static void put_texts(struct import *im, const char *member, const json_t *value
         import_leave(im, mark);
     }
     if (good)
-        import_put(im, member, json_deep_copy(value));
+        import_put(im, member, import_copy(im, value));
 }
 
 static void put_pairs(struct import *im, const char *member, const json_t *value)
@@ -219,7 +219,7 @@ static void put_pairs(struct import *im, const char *member, const json_t *value
         size_t mark = import_enter(im, key);
 
         if (import_text(im, item))
-            import_put(im, key, json_copy(item));
+            import_put(im, key, import_copy(im, item));
         import_leave(im, mark);
     }
     import_back(im, before);
@@ -239,7 +239,7 @@ static void take(struct import *im, const struct import_rule *rule, const json_t
         break;
     case IMPORT_TEXT:
         if (import_text(im, value))
-            import_put(im, rule->to, json_copy((json_t *)(uintptr_t)value));
+            import_put(im, rule->to, import_copy(im, value));
         break;
     case IMPORT_INTEGER:
         if (import_integer(im, value, &number))

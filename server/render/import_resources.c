@@ -37,7 +37,7 @@ static json_t *quantity(struct import *im, const json_t *value)
         import_fault(im, "wrong_type", "must be a quantity: text, or a whole number");
         return NULL;
     }
-    return import_text(im, value) ? import_made(im, json_copy((json_t *)(uintptr_t)value)) : NULL;
+    return import_text(im, value) ? import_copy(im, value) : NULL;
 }
 
 static void read_gpus(struct import *im, const json_t *value)

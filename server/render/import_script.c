@@ -69,8 +69,8 @@ static void put_script(struct import *im, const json_t *file, const char *launch
 {
     struct import_target before = import_into(im, "script", false);
 
-    import_put(im, "name", json_copy(json_object_get(file, "path")));
-    import_put(im, "content", json_copy(json_object_get(file, "content")));
+    import_put(im, "name", import_copy(im, json_object_get(file, "path")));
+    import_put(im, "content", import_copy(im, json_object_get(file, "content")));
     import_back(im, before);
     import_put(im, "launcher", json_string(launcher));
 }

@@ -16,6 +16,42 @@ void import_set(struct import *im, json_t *object, const char *member, json_t *v
         im->no_memory = true;
 }
 
+static json_t *copy_object(struct import *im, const json_t *value)
+{
+    json_t *copy = import_made(im, json_object());
+    const char *key;
+    json_t *member;
+
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        import_set(im, copy, key, import_copy(im, member));
+    }
+    return copy;
+}
+
+static json_t *copy_array(struct import *im, const json_t *value)
+{
+    json_t *copy = import_made(im, json_array());
+    size_t index;
+    json_t *item;
+
+    json_array_foreach(value, index, item)
+    {
+        if (json_array_append_new(copy, import_copy(im, item)) != 0)
+            im->no_memory = true;
+    }
+    return copy;
+}
+
+json_t *import_copy(struct import *im, const json_t *value)
+{
+    if (json_is_object(value))
+        return copy_object(im, value);
+    if (json_is_array(value))
+        return copy_array(im, value);
+    return import_made(im, json_copy((json_t *)(uintptr_t)value));
+}
+
 static void add_token(struct import *im, const char *token)
 {
     size_t room = sizeof(im->to) - 1;

@@ -50,7 +50,7 @@ static void read_claim(struct import *im, const json_t *value)
     if (suffix)
         import_set(im, volume, "_own", json_string(suffix));
     else
-        import_set(im, volume, "claim", json_copy((json_t *)(uintptr_t)name));
+        import_set(im, volume, "claim", import_copy(im, name));
     if (claim)
         import_claim(im, claim, volume);
     if (json_is_true(read_only))
@@ -81,7 +81,7 @@ static void read_size(struct import *im, const json_t *value)
         snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
         import_set(im, im->target, "size", json_string(text));
     } else if (import_text(im, value)) {
-        import_set(im, im->target, "size", json_copy((json_t *)(uintptr_t)value));
+        import_set(im, im->target, "size", import_copy(im, value));
     }
 }
 
@@ -257,7 +257,7 @@ static void read_secret(struct import *im, const json_t *value)
         import_fault_in(im, "secretName", "required", "must be the name of a Secret");
         return;
     }
-    import_set(im, im->target, "_secret", json_copy((json_t *)(uintptr_t)name));
+    import_set(im, im->target, "_secret", import_copy(im, name));
     import_set(im, im->target, "_items", json_array());
     size_t list = import_enter(im, "items");
     size_t index;

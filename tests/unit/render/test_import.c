@@ -1,7 +1,7 @@
 /* Manifests against files that were read by eye: manifests/<name>.yaml is the stream,
  * manifests/<name>.json what it is imported as: the spec and its warnings, or the errors with their
- * places. With TRAINYARD_WRITE_GOLDEN set the latter are written instead; read the difference before
- * keeping it. */
+ * places. With TRAINYARD_WRITE_GOLDEN set the latter are written instead; read the difference
+ * before keeping it. */
 #include "unit.h"
 
 #include "trainyard/base/json.h"
