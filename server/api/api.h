@@ -162,6 +162,10 @@ ty_status api_job_spec_json(struct ty_api *api, struct ty_request *request, int6
 ty_status api_job_spec(struct ty_api *api, struct ty_request *request, int64_t job_row,
                        struct ty_job_spec **spec_out, struct ty_error *err) TY_MUST_CHECK;
 
+/* Read into `text`, and name in the record, how a job's spec differs from its origin's. */
+ty_status api_job_changes(struct ty_reader *reader, struct ty_job_record *record,
+                          struct ty_buf *text, struct ty_error *err) TY_MUST_CHECK;
+
 /* A new reference to the ready answer of GET for a job, from the cache or the database; it is
  * cached then, so that ty_hub_wait for what comes after its revision may follow. TY_NOT_FOUND. */
 ty_status api_load_body(struct ty_api *api, struct ty_reader *reader, int64_t tenant,

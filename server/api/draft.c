@@ -98,6 +98,20 @@ static char *warnings_text(const struct api_draft *draft, const json_t *of_impor
     return ty_buf_take(&text, NULL);
 }
 
+/* How a job differs from the one it is made from, the policy's hand included. */
+static ty_status note_changes(struct api_draft *draft, const struct api_draft_input *input,
+                              struct ty_error *err)
+{
+    ty_auto_buf text = {0};
+    ty_buf_init(&text, ANSWER_MAX);
+    if (!input->origin_spec)
+        return TY_OK;
+    if (ty_json_changes(input->origin_spec, draft->body, &text, err) != TY_OK)
+        return err->status;
+    draft->changes = ty_buf_take(&text, NULL);
+    return TY_OK;
+}
+
 static bool has_claim(const struct api_draft *draft, const char *claim)
 {
     for (size_t i = 0; i < draft->submit.insert.claims_count; i++)
@@ -232,6 +246,7 @@ static void fill_record(struct api_draft *draft, const struct api_draft_input *i
         .executor = draft->api->options.executor->ops->name,
         .origin_id = input->origin_id ? draft->origin_id : NULL,
         .origin_kind = input->origin_kind,
+        .origin_changes = draft->changes,
         .replicas = spec->replicas,
         .gpus = ty_job_spec_gpus(spec),
         .epochs = spec->epochs,
@@ -304,6 +319,8 @@ static ty_status prepare(struct api_draft *draft, const struct api_draft_input *
     if (judge(draft, input, faults, err) != TY_OK || api_draft_rename(draft, err) != TY_OK ||
         check_size(draft, faults, err) != TY_OK)
         return err->status;
+    if (note_changes(draft, input, err) != TY_OK)
+        return err->status;
     draft->labels = labels_text(draft->spec, err);
     draft->warnings = warnings_text(draft, input->warnings, err);
     if (!draft->spec_text || !draft->labels || !draft->warnings)
@@ -345,6 +362,7 @@ void api_draft_destroy(struct api_draft *draft)
     free(draft->spec_text);
     free(draft->labels);
     free(draft->warnings);
+    free(draft->changes);
     drop_claims(draft);
     free(draft);
 }

@@ -18,6 +18,7 @@ struct api_draft {
     char *spec_text;
     char *labels;
     char *warnings;
+    char *changes; /* how the body differs from the origin's, NULL without one */
     char **claims;
     struct ty_volume_record *made_claims; /* that the job makes by name; texts of the spec */
     char id[TY_ID_TEXT];
@@ -36,7 +37,8 @@ struct api_draft_input {
     const json_t *warnings; /* of the body's import, which come first; NULL: none */
     const char *origin_id;
     const char *origin_kind;
-    const char *route; /* for the idempotency key: "POST /v1/jobs" */
+    const json_t *origin_spec; /* what the origin ran, borrowed */
+    const char *route;         /* for the idempotency key: "POST /v1/jobs" */
     bool use_idempotency_key;
     bool memory_only; /* on an HTTP thread: the database may not be asked (api_policy_asks) */
 };

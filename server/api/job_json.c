@@ -51,6 +51,8 @@ static void write_origin(struct ty_json_writer *writer, const struct ty_job_reco
     ty_json_object(writer);
     ty_json_put_string(writer, "job_id", record->origin_id);
     ty_json_put_string(writer, "kind", record->origin_kind);
+    if (record->origin_changes)
+        put_raw(writer, "changes", record->origin_changes);
     ty_json_end(writer);
 }
 

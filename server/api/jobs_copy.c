@@ -18,6 +18,7 @@ static ty_status copy_job(struct ty_api *api, struct ty_request *request, const 
 {
     struct ty_job_record origin;
     ty_auto_json body = NULL;
+    ty_auto_json before = NULL;
     const json_t *patch = ty_request_json(request);
     bool restart = ty_str_equal(kind, "restart");
     if (api_find_job(api, request, &origin, err) != TY_OK)
@@ -27,6 +28,9 @@ static ty_status copy_job(struct ty_api *api, struct ty_request *request, const 
                             "the job has not ended: cancel it first, or clone it");
     if (api_job_spec_json(api, request, origin.row, &body, err) != TY_OK)
         return err->status;
+    before = json_deep_copy(body);
+    if (!before)
+        return ty_fail(err, TY_NO_MEMORY, "job");
     if (patch && !restart) {
         replace_entry(body, patch);
         if (ty_json_merge(body, patch, err) != TY_OK ||
@@ -36,6 +40,7 @@ static ty_status copy_job(struct ty_api *api, struct ty_request *request, const 
     struct api_draft_input input = {.body = body,
                                     .origin_id = origin.id,
                                     .origin_kind = kind,
+                                    .origin_spec = before,
                                     .route = ty_request_path(request),
                                     .use_idempotency_key = true};
     return api_draft_create(api, request, &input, draft_out, faults, err);

@@ -55,8 +55,10 @@ static ty_status write_first(struct replay *replay, const struct ty_job_record *
     struct ty_json_writer writer;
     ty_auto_free char *labels = NULL;
     ty_auto_buf spec = {0};
+    ty_auto_buf changes = {0};
     ty_buf_init(&spec, ANSWER_MAX);
     if (ty_jobs_spec(replay->reader, record.row, &spec, replay->err) != TY_OK ||
+        api_job_changes(replay->reader, &record, &changes, replay->err) != TY_OK ||
         reset_to_first(&record, &spec, &labels, replay->err) != TY_OK)
         return replay->err->status;
     ty_json_writer_init(&writer, replay->body);

@@ -64,3 +64,15 @@ ty_status api_job_spec(struct ty_api *api, struct ty_request *request, int64_t j
         return err->status;
     return ty_job_spec_parse(body, spec_out, &faults, err);
 }
+
+ty_status api_job_changes(struct ty_reader *reader, struct ty_job_record *record,
+                          struct ty_buf *text, struct ty_error *err)
+{
+    ty_buf_init(text, ANSWER_MAX);
+    if (!record->origin_id)
+        return TY_OK;
+    if (ty_jobs_changes(reader, record->row, text, err) != TY_OK)
+        return err->status;
+    record->origin_changes = text->data; /* NULL for a job from before changes were kept */
+    return TY_OK;
+}

@@ -37,14 +37,18 @@ struct rendering {
     struct ty_error *err;
 };
 
-static ty_status render(struct rendering *rendering, const struct ty_job_record *record)
+static ty_status render(struct rendering *rendering, const struct ty_job_record *stored)
 {
+    struct ty_job_record copy = *stored;
+    const struct ty_job_record *record = &copy;
     ty_auto_buf spec = {0};
+    ty_auto_buf changes = {0};
     ty_auto_buf text = {0};
     struct ty_json_writer writer;
     ty_buf_init(&spec, ANSWER_MAX);
     ty_buf_init(&text, ANSWER_MAX);
-    if (ty_jobs_spec(rendering->reader, record->row, &spec, rendering->err) != TY_OK)
+    if (ty_jobs_spec(rendering->reader, record->row, &spec, rendering->err) != TY_OK ||
+        api_job_changes(rendering->reader, &copy, &changes, rendering->err) != TY_OK)
         return rendering->err->status;
     if (record->status.state == TY_JOB_QUEUED)
         rendering->queue_position =

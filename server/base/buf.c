@@ -26,6 +26,14 @@ void ty_buf_clear(struct ty_buf *buf)
         buf->data[0] = '\0';
 }
 
+void ty_buf_cut(struct ty_buf *buf, size_t len)
+{
+    if (buf->failed || len >= buf->len)
+        return;
+    buf->len = len;
+    buf->data[len] = '\0';
+}
+
 /* Make room for `needed` bytes and the NUL: `capacity` counts both, so it stays at or below max
  * + 1. */
 static bool grow(struct ty_buf *buf, size_t needed)

@@ -60,12 +60,13 @@ ty_status ty_jobs_get(struct ty_reader *reader, int64_t tenant, const char *id,
     return status;
 }
 
-ty_status ty_jobs_spec(struct ty_reader *reader, int64_t row, struct ty_buf *buf,
-                       struct ty_error *err)
+/* One text of the row that has a job's spec; nothing is appended where it is NULL. */
+static ty_status read_spec_text(struct ty_reader *reader, ty_sql sql, int64_t row,
+                                struct ty_buf *buf, struct ty_error *err)
 {
     ty_auto_stmt stmt = NULL;
     bool found = false;
-    ty_status status = ty_conn_stmt(&reader->conn, TY_SQL_JOB_SPEC_GET, &stmt, err);
+    ty_status status = ty_conn_stmt(&reader->conn, sql, &stmt, err);
     if (status != TY_OK)
         return status;
     struct ty_bind bind = ty_bind_start(stmt);
@@ -75,11 +76,25 @@ ty_status ty_jobs_spec(struct ty_reader *reader, int64_t row, struct ty_buf *buf
         return status;
     if (!found)
         return ty_fail_code(err, TY_NOT_FOUND, "job_not_found", "no such job");
+    if (sqlite3_column_type(stmt, 0) == SQLITE_NULL)
+        return TY_OK;
     const void *text = sqlite3_column_text(stmt, 0);
     if (!text)
         return ty_fail(err, TY_NO_MEMORY, "no memory for a spec");
     ty_buf_add(buf, text, (size_t)sqlite3_column_bytes(stmt, 0));
     return ty_buf_check(buf, "spec", err);
+}
+
+ty_status ty_jobs_spec(struct ty_reader *reader, int64_t row, struct ty_buf *buf,
+                       struct ty_error *err)
+{
+    return read_spec_text(reader, TY_SQL_JOB_SPEC_GET, row, buf, err);
+}
+
+ty_status ty_jobs_changes(struct ty_reader *reader, int64_t row, struct ty_buf *buf,
+                          struct ty_error *err)
+{
+    return read_spec_text(reader, TY_SQL_JOB_CHANGES_GET, row, buf, err);
 }
 
 /* Two integers and the rows. */

@@ -136,6 +136,7 @@ static ty_status insert_spec(struct ty_writer *writer, const struct ty_job_inser
     struct ty_bind bind = ty_bind_start(stmt);
     ty_bind_int(&bind, insert->record.row);
     ty_bind_text_len(&bind, insert->spec, insert->spec_len);
+    ty_bind_text(&bind, insert->record.origin_changes);
     return ty_bind_step(&writer->conn, &bind, NULL, "store the spec", err);
 }
 

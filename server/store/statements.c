@@ -127,7 +127,7 @@ static const char *const texts[TY_SQL_COUNT] = {
         "?9, ?10, ?11,"
         " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,"
         " ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41)",
-    [TY_SQL_JOB_SPEC_INSERT] = "INSERT INTO job_specs (job, spec) VALUES (?1, ?2)",
+    [TY_SQL_JOB_SPEC_INSERT] = "INSERT INTO job_specs (job, spec, changes) VALUES (?1, ?2, ?3)",
     [TY_SQL_JOB_LABELS_INSERT] = "INSERT INTO job_labels (tenant, key, value, job)"
                                  " SELECT ?1, key, value, ?2 FROM json_each(?3)",
     [TY_SQL_JOB_CLAIM_INSERT] = "INSERT INTO job_claims (job, claim, namespace, tenant)"
@@ -160,6 +160,7 @@ static const char *const texts[TY_SQL_COUNT] = {
     [TY_SQL_JOB_GET_ANY] = JOB_WHOLE "WHERE j.id = ?1",
     [TY_SQL_JOB_GET_ROW] = JOB_PAGE "WHERE j.row = ?1",
     [TY_SQL_JOB_SPEC_GET] = "SELECT spec FROM job_specs WHERE job = ?1",
+    [TY_SQL_JOB_CHANGES_GET] = "SELECT changes FROM job_specs WHERE job = ?1",
     [TY_SQL_JOB_LIST_DOWN] =
         JOB_PAGE "WHERE j.tenant = ?1 AND j.row < ?2 AND j.row >= ?3 ORDER BY j.row DESC LIMIT ?4",
     [TY_SQL_JOB_LIST_UP] =

@@ -151,7 +151,7 @@ def test_restart_and_clone_make_new_jobs(gateway):
     first = gateway.wait(gateway.submit(name="origin", script="print('x')", epochs=3)["id"])
     again = gateway.post(f"/v1/jobs/{first['id']}/restart")
     assert again.status_code == 201
-    assert again.json()["origin"] == {"job_id": first["id"], "kind": "restart"}
+    assert again.json()["origin"] == {"job_id": first["id"], "kind": "restart", "changes": []}
     assert again.json()["id"] != first["id"]
     clone = gateway.post(f"/v1/jobs/{first['id']}/clone", {"epochs": 5, "name": "copy"})
     assert clone.status_code == 201 and clone.json()["spec"]["epochs"] == 5
@@ -160,6 +160,31 @@ def test_restart_and_clone_make_new_jobs(gateway):
     assert bad.status_code == 422 and bad.json()["errors"][0]["pointer"] == "/epochs"
     for job in (again.json(), clone.json()):
         assert gateway.wait(job["id"])["state"] == "succeeded"
+
+
+def test_a_clone_tells_how_it_differs_even_when_its_origin_is_gone(gateway):
+    spec = {"image": IMAGE, "script": "x" * 600, "epochs": 3, "env": {"A": "1", "B": "2"}, "args": ["a", "b"]}
+    first = gateway.post("/v1/jobs", {**spec, "suspended": True}).json()
+    patch = {"epochs": 5, "env": {"A": None, "C": "3"}, "args": ["a", "c"], "script": "y" * 700, "priority": 1}
+    key = {"headers": {"Idempotency-Key": "clone-differs"}}
+    clone = gateway.post(f"/v1/jobs/{first['id']}/clone", patch, **key).json()
+    changes = {change.pop("pointer"): change for change in clone["origin"]["changes"]}
+    assert changes == {
+        "/epochs": {"from": 3, "to": 5},
+        "/env/A": {"from": "1"},
+        "/env/C": {"to": "3"},
+        "/args/1": {"from": "b", "to": "c"},
+        "/script": {"from_bytes": 600, "to_bytes": 700},
+        "/priority": {"to": 1},
+    }
+    assert gateway.delete(f"/v1/jobs/{first['id']}?force=true").status_code in {202, 204}
+    told = gateway.get(f"/v1/jobs/{clone['id']}").json()["origin"]
+    assert told["job_id"] == first["id"] and {c.pop("pointer"): c for c in told["changes"]} == changes
+    listed = [job for job in gateway.get("/v1/jobs").json()["items"] if job["id"] == clone["id"]]
+    assert listed[0]["origin"] == {"job_id": first["id"], "kind": "clone"}
+    replayed = gateway.post(f"/v1/jobs/{first['id']}/clone", patch, **key)
+    assert replayed.status_code == 404 or {c.pop("pointer"): c for c in replayed.json()["origin"]["changes"]} == changes
+    gateway.post(f"/v1/jobs/{clone['id']}/cancel")
 
 
 def test_a_live_job_is_not_restarted(gateway):

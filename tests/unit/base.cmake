@@ -10,6 +10,7 @@ foreach(module buf clock digest error faults file id json json_write log map poo
     ty_unit_test(base/test_${module}.c ty_base)
 endforeach()
 ty_unit_test(base/test_oom.c ty_base ty_oom)
+ty_unit_test(base/test_json_merge.c ty_base ty_oom)
 
 # The writer's output under another reader, where PyYAML is at hand.
 add_executable(base_yaml_filter base/yaml_filter.c)

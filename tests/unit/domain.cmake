@@ -2,3 +2,4 @@ foreach(test event job machine access quantity image policy spec_faults spec_val
     ty_unit_test(domain/test_${test}.c ty_domain)
 endforeach()
 ty_unit_test(domain/test_spec_memory.c ty_domain ty_oom)
+ty_unit_test(domain/test_policy_memory.c ty_domain ty_oom)

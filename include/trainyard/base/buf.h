@@ -37,6 +37,9 @@ void ty_buf_addf(struct ty_buf *buf, const char *format, ...) TY_PRINTF(2, 3);
 char *ty_buf_reserve(struct ty_buf *buf, size_t len);
 void ty_buf_grew(struct ty_buf *buf, size_t len);
 
+/* Keep only the first `len` bytes, of which there are as many. */
+void ty_buf_cut(struct ty_buf *buf, size_t len);
+
 /* Remove the first `len` bytes. */
 void ty_buf_consume(struct ty_buf *buf, size_t len);
 

@@ -29,6 +29,13 @@ ty_status ty_json_merge_member(json_t *target, const char *key, const json_t *va
 /* Append a text that ty_json_parse has accepted, without the blanks between its values. */
 void ty_json_compact(struct ty_buf *buf, const char *json, size_t len);
 
+/* Append to `out` (made empty before), as an array, where the object `to` differs from `from`:
+ * objects of {pointer, from, to}, `from` left out where nothing was, `to` where nothing is any
+ * more. A value of more than 512 bytes is told as from_bytes or to_bytes; more than 200 places as
+ * the members of the whole that differ. */
+ty_status ty_json_changes(const json_t *from, const json_t *to, struct ty_buf *out,
+                          struct ty_error *err) TY_MUST_CHECK;
+
 /* Append the RFC 6901 form of one reference token (~ and / escaped) after a '/'. */
 void ty_json_pointer_add(struct ty_buf *pointer, const char *token);
 

@@ -19,14 +19,16 @@ struct ty_job_record {
     const char *namespace;
     const char *tenant_name;
     const char *image;
-    const char *description;  /* NULL = none */
-    const char *labels;       /* JSON object text, "{}" when empty */
-    const char *warnings;     /* JSON array text */
-    const char *replica_list; /* JSON array text of the replicas as last observed, "[]" before;
-                               * lists and live walks do not read it and give "[]" */
-    const char *executor;     /* "local" or "kubernetes" */
-    const char *origin_id;    /* NULL unless restarted or cloned */
-    const char *origin_kind;  /* "restart" or "clone" */
+    const char *description;    /* NULL = none */
+    const char *labels;         /* JSON object text, "{}" when empty */
+    const char *warnings;       /* JSON array text */
+    const char *replica_list;   /* JSON array text of the replicas as last observed, "[]" before;
+                                 * lists and live walks do not read it and give "[]" */
+    const char *executor;       /* "local" or "kubernetes" */
+    const char *origin_id;      /* NULL unless restarted or cloned */
+    const char *origin_kind;    /* "restart" or "clone" */
+    const char *origin_changes; /* JSON array text: how its spec differs from the origin's. Stored
+                                 * with a new job; never read with the row, see ty_jobs_changes */
     int32_t replicas;
     int32_t gpus; /* of the whole job */
     int32_t epochs;
@@ -91,6 +93,10 @@ ty_status ty_jobs_get(struct ty_reader *reader, int64_t tenant, const char *id,
 /* Append the stored spec text of a job. */
 ty_status ty_jobs_spec(struct ty_reader *reader, int64_t row, struct ty_buf *buf,
                        struct ty_error *err) TY_MUST_CHECK;
+
+/* Append the stored origin_changes of a job; nothing when it has none. */
+ty_status ty_jobs_changes(struct ty_reader *reader, int64_t row, struct ty_buf *buf,
+                          struct ty_error *err) TY_MUST_CHECK;
 
 struct ty_job_query {
     int64_t tenant;
