@@ -1,6 +1,8 @@
-/* cancel, suspend, resume, restart, delete: one call for each job named. */
+/* cancel, suspend, resume, scale, restart, delete: one call for each job named. */
 #include "commands.h"
 #include "http.h"
+
+enum { REPLICAS_MAX = 1000 };
 
 /* Several jobs: all are tried, the first failure is the result. */
 static int for_each_job(struct cli *cli, int (*act)(struct cli *cli, const char *id))
@@ -19,29 +21,29 @@ static int for_each_job(struct cli *cli, int (*act)(struct cli *cli, const char 
     return result;
 }
 
-static int post_action(struct cli *cli, const char *id, const char *action)
+static int post_action(struct cli *cli, const char *id, const char *action, const json_t *body)
 {
     ty_auto_json job = NULL;
     ty_auto_buf path = {0};
     ty_buf_init(&path, 4096);
     cli_job_path(&path, id, action);
-    int code = http_send(cli, "POST", path.data, NULL, NULL, &job);
+    int code = http_send(cli, "POST", path.data, body, NULL, &job);
     return code == EXIT_DONE ? cli_print_job(cli, job) : code;
 }
 
 static int cancel(struct cli *cli, const char *id)
 {
-    return post_action(cli, id, "/cancel");
+    return post_action(cli, id, "/cancel", NULL);
 }
 
 static int suspend(struct cli *cli, const char *id)
 {
-    return post_action(cli, id, "/suspend");
+    return post_action(cli, id, "/suspend", NULL);
 }
 
 static int resume(struct cli *cli, const char *id)
 {
-    return post_action(cli, id, "/resume");
+    return post_action(cli, id, "/resume", NULL);
 }
 
 static int restart(struct cli *cli, const char *id)
@@ -92,6 +94,24 @@ static int run_delete(struct cli *cli)
     return for_each_job(cli, delete_job);
 }
 
+static int run_scale(struct cli *cli)
+{
+    char id[JOB_ID];
+    int64_t replicas;
+    if (ty_str_to_int(cli->arguments.plain[1], 1, REPLICAS_MAX, &replicas) != TY_OK)
+        return cli_misuse("the number of replicas must be a whole number from 1 to %d",
+                          REPLICAS_MAX);
+    int code = cli_find_job(cli, cli->arguments.plain[0], id);
+    if (code != EXIT_DONE)
+        return code;
+    ty_auto_json body = json_pack("{s:I}", "replicas", (json_int_t)replicas);
+    if (!body) {
+        cli_say("no memory");
+        return EXIT_JOB_FAILED;
+    }
+    return post_action(cli, id, "/scale", body);
+}
+
 static const struct cli_option restart_options[] = {
     {"follow",    'f', NULL, "follow the new job (by default on a terminal)", NULL, false},
     {"no-follow", 0,   NULL, "do not follow it",                              NULL, false},
@@ -131,6 +151,17 @@ const struct cli_command command_resume = {
     .run = run_resume,
     .least = 1,
     .most = ARGUMENTS_MAX,
+    .words = WORDS_JOBS,
+};
+
+const struct cli_command command_scale = {
+    .name = "scale",
+    .usage = "JOB REPLICAS",
+    .help = "Change the number of workers of an elastic job",
+    .more = "The highest workers come or go; those that stay form their group anew.",
+    .run = run_scale,
+    .least = 2,
+    .most = 2,
     .words = WORDS_JOBS,
 };
 

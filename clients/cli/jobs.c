@@ -219,6 +219,13 @@ static bool wants_follow(const struct cli *cli)
     return cli_has(cli, "follow") || (!cli_has(cli, "no-follow") && cli->terminal && for_people);
 }
 
+/* The replica that speaks for the job; an elastic one has no master. */
+static const char *lead_replica(const json_t *job)
+{
+    const json_t *spec = json_object_get(job, "spec");
+    return json_is_object(json_object_get(spec, "elastic")) ? "worker-0" : "master-0";
+}
+
 int cli_present_job(struct cli *cli, const json_t *job)
 {
     const char *id = json_string_value(json_object_get(job, "id"));
@@ -228,7 +235,7 @@ int cli_present_job(struct cli *cli, const json_t *job)
         return EXIT_UNAVAILABLE;
     }
     if (wants_follow(cli))
-        return cli_follow(cli, id, "master-0");
+        return cli_follow(cli, id, lead_replica(job));
     int code = cli_print_job(cli, job);
     if (cli->progress && cli->terminal)
         cli_say("follow it with: trainyard logs %s --follow", id);

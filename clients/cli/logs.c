@@ -25,13 +25,13 @@ static int run_logs(struct cli *cli)
 }
 
 static const struct cli_option logs_options[] = {
-    {"replica", 'r', "NAME", "whose output: master-0 (the default), worker-0, worker-1 …", NULL,
-     false                                                                                              },
-    {"follow",  'f', NULL,   "go on with new output until the job ends",                     NULL, false},
-    {"tail",    'n', "N",    "begin so many lines before the end",                           NULL, false},
-    {"offset",  0,   "N",    "begin at this byte",                                           NULL, false},
-    {"attempt", 0,   "N",    "only the output of this attempt, from 1",                      NULL, false},
-    {NULL,      0,   NULL,   NULL,                                                           NULL, false},
+    {"replica", 'r', "NAME", "whose output: master-0 (of an elastic job worker-0), worker-1 …",
+     NULL,                                                                                              false},
+    {"follow",  'f', NULL,   "go on with new output until the job ends",                          NULL, false},
+    {"tail",    'n', "N",    "begin so many lines before the end",                                NULL, false},
+    {"offset",  0,   "N",    "begin at this byte",                                                NULL, false},
+    {"attempt", 0,   "N",    "only the output of this attempt, from 1",                           NULL, false},
+    {NULL,      0,   NULL,   NULL,                                                                NULL, false},
 };
 
 const struct cli_command command_logs = {

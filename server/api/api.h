@@ -144,6 +144,11 @@ enum { API_ETAG = 64 };
 /* A job's ETag: its revision, and the queue position where one is shown. */
 void api_job_etag(int64_t revision, int64_t queue_position, char out[API_ETAG]);
 
+/* If-Match against a job that was read: the revision that the change must find, untouched when
+ * there is no such field. TY_PRECONDITION. */
+ty_status api_if_match(struct ty_request *request, const struct ty_job_record *record,
+                       int64_t *revision_out, struct ty_error *err) TY_MUST_CHECK;
+
 /* Write one job; `spec` NULL leaves it out, `queue_position` 0 too. */
 void api_write_job(struct ty_json_writer *writer, const struct ty_job_record *record,
                    const struct ty_buf *spec, int64_t queue_position);
@@ -151,6 +156,9 @@ void api_write_job(struct ty_json_writer *writer, const struct ty_job_record *re
 /* Where the job is found: /v1/jobs/{id}. */
 enum { API_JOB_PATH = 64 };
 void api_job_path(const char *job_id, char out[API_JOB_PATH]);
+
+/* The replica whose log is meant when none is named: worker-0 of an elastic job, else master-0. */
+const char *api_lead_replica(const struct ty_job_record *record);
 
 /* A job read for a handler: the record's texts are copies that live as long as the request. */
 ty_status api_find_job(struct ty_api *api, struct ty_request *request,
@@ -186,12 +194,12 @@ void log_streams_expire(struct ty_api *api);
 
 /* --- handlers, one a route; names are the contract's operation ids --- */
 ty_handler jobs_create, jobs_list, jobs_batch, jobs_get, jobs_update, jobs_delete, jobs_cancel,
-    jobs_suspend, jobs_resume, jobs_restart, jobs_clone, jobs_manifest, jobs_transitions,
-    jobs_replicas, jobs_logs, jobs_artifacts, jobs_artifact_get, jobs_checkpoints, volumes_create,
-    volumes_list, volumes_get, volumes_delete, tokens_create, tokens_list, tokens_get,
-    tokens_delete, tokens_rotate, whoami, tenants_create, tenants_list, tenants_get, tenants_update,
-    tenants_delete, executors_list, livez, readyz, metrics, openapi, docs, docs_plain, docs_asset,
-    docs_errors, docs_style;
+    jobs_suspend, jobs_resume, jobs_scale, jobs_restart, jobs_clone, jobs_manifest,
+    jobs_transitions, jobs_replicas, jobs_logs, jobs_artifacts, jobs_artifact_get, jobs_checkpoints,
+    volumes_create, volumes_list, volumes_get, volumes_delete, tokens_create, tokens_list,
+    tokens_get, tokens_delete, tokens_rotate, whoami, tenants_create, tenants_list, tenants_get,
+    tenants_update, tenants_delete, executors_list, livez, readyz, metrics, openapi, docs,
+    docs_plain, docs_asset, docs_errors, docs_style;
 
 /* --- hooks (authenticate.c, figures.c) --- */
 ty_status api_authenticate(void *context, struct ty_request *request, struct ty_error *err);

@@ -249,6 +249,8 @@ static void fill_record(struct api_draft *draft, const struct api_draft_input *i
         .origin_changes = draft->changes,
         .replicas = spec->replicas,
         .gpus = ty_job_spec_gpus(spec),
+        .elastic_min = spec->elastic.on ? spec->elastic.min : 0,
+        .elastic_max = spec->elastic.on ? spec->elastic.max : 0,
         .epochs = spec->epochs,
         .priority = spec->priority,
         .max_retries = spec->max_retries,
@@ -271,7 +273,7 @@ static ty_status read_key(struct api_draft *draft, const struct api_draft_input 
     draft->submit.idempotency_key = draft->idempotency_key;
     ty_str_copy(draft->route, sizeof draft->route, input->route);
     draft->submit.idempotency_route = draft->route;
-    return api_fingerprint(input->body, draft->submit.fingerprint, err);
+    return api_fingerprint(input->asked, draft->submit.fingerprint, err);
 }
 
 ty_status api_draft_rename(struct api_draft *draft, struct ty_error *err)

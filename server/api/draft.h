@@ -35,6 +35,8 @@ struct api_draft_input {
     const char *text;
     size_t text_len;
     const json_t *warnings; /* of the body's import, which come first; NULL: none */
+    const json_t *asked; /* what the idempotency key stands for: the body, or a copy's patch (NULL =
+                          * none), because an elastic origin may be scaled between two requests */
     const char *origin_id;
     const char *origin_kind;
     const json_t *origin_spec; /* what the origin ran, borrowed */

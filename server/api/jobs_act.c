@@ -22,7 +22,7 @@ static ty_status may_act(struct ty_api *api, struct ty_request *request, ty_seen
 {
     if (kind != TY_SEEN_RESUME || job->status.state != TY_JOB_SUSPENDED)
         return TY_OK;
-    return api_policy_check_stored(api, request, job, faults, err);
+    return api_policy_check_stored(api, request, job, 0, faults, err);
 }
 
 static void act(struct ty_api *api, struct ty_request *request, ty_seen_kind kind)

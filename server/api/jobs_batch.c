@@ -143,7 +143,8 @@ static struct api_draft *judge_item(struct batch *batch, size_t index, const jso
 {
     /* The key covers the whole call: each item has it under a route of its own. */
     char route[64];
-    struct api_draft_input input = {.body = item, .route = route, .use_idempotency_key = true};
+    struct api_draft_input input = {
+        .body = item, .asked = item, .route = route, .use_idempotency_key = true};
     snprintf(route, sizeof route, "POST /v1/jobs:batch#%zu", index);
     struct api_draft *draft = NULL;
     struct ty_faults faults;

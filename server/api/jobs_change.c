@@ -104,16 +104,10 @@ static ty_status delete_job(struct ty_api *api, struct ty_request *request, bool
                             struct ty_error *err)
 {
     struct ty_job_record record;
-    char etag[API_ETAG];
     int64_t if_revision = 0;
-    if (api_find_job(api, request, &record, err) != TY_OK)
+    if (api_find_job(api, request, &record, err) != TY_OK ||
+        api_if_match(request, &record, &if_revision, err) != TY_OK)
         return err->status;
-    if (ty_request_header(request, "If-Match")) {
-        api_job_etag(record.revision, 0, etag);
-        if (ty_precondition_check(request, etag, err) != TY_OK)
-            return err->status;
-        if_revision = record.revision;
-    }
     return ty_engine_delete(api->options.engine, record.tenant, record.id,
                             api_flag(request, "force"), if_revision, pending_out, err);
 }

@@ -38,6 +38,7 @@ static ty_status copy_job(struct ty_api *api, struct ty_request *request, const 
             return err->status;
     }
     struct api_draft_input input = {.body = body,
+                                    .asked = patch,
                                     .origin_id = origin.id,
                                     .origin_kind = kind,
                                     .origin_spec = before,

@@ -49,6 +49,28 @@ struct replay {
     ty_status status;
 };
 
+/* A job that was scaled since: its first size in the row and in the spec. */
+static ty_status reset_size(struct ty_job_record *record, struct ty_buf *spec_text,
+                            struct ty_error *err)
+{
+    ty_auto_json spec = NULL;
+    if (record->first_replicas == 0)
+        return TY_OK;
+    record->gpus = record->gpus / record->replicas * record->first_replicas;
+    record->replicas = record->first_replicas;
+    if (ty_json_parse(spec_text->data, spec_text->len, &spec, err) != TY_OK)
+        return err->status;
+    ty_auto_free char *text =
+        json_object_set_new(spec, "replicas", json_integer(record->replicas)) == 0
+            ? json_dumps(spec, JSON_COMPACT | JSON_REAL_PRECISION(15))
+            : NULL;
+    if (!text)
+        return ty_fail(err, TY_NO_MEMORY, "job");
+    ty_buf_clear(spec_text);
+    ty_buf_adds(spec_text, text);
+    return ty_buf_check(spec_text, "spec", err);
+}
+
 static ty_status write_first(struct replay *replay, const struct ty_job_record *stored)
 {
     struct ty_job_record record = *stored;
@@ -59,6 +81,7 @@ static ty_status write_first(struct replay *replay, const struct ty_job_record *
     ty_buf_init(&spec, ANSWER_MAX);
     if (ty_jobs_spec(replay->reader, record.row, &spec, replay->err) != TY_OK ||
         api_job_changes(replay->reader, &record, &changes, replay->err) != TY_OK ||
+        reset_size(&record, &spec, replay->err) != TY_OK ||
         reset_to_first(&record, &spec, &labels, replay->err) != TY_OK)
         return replay->err->status;
     ty_json_writer_init(&writer, replay->body);
@@ -182,6 +205,7 @@ static void create(struct ty_api *api, struct ty_request *request, bool memory_o
 {
     bool dry_run = api_flag(request, "dry_run");
     struct api_draft_input input = {.body = api_job_body(request),
+                                    .asked = api_job_body(request),
                                     .warnings = api_import_warnings(request),
                                     .route = "POST /v1/jobs",
                                     .use_idempotency_key = !dry_run,

@@ -126,9 +126,15 @@ void jobs_transitions(void *context, struct ty_request *request)
 
 /* --- replicas: as last observed; before that, those that will be --- */
 
-static void replica_name(int32_t index, char out[TY_REPLICA_NAME])
+/* A master and workers; an elastic job has workers alone. */
+static void replica_name(const struct ty_job_record *record, int32_t place,
+                         char out[TY_REPLICA_NAME])
 {
-    snprintf(out, TY_REPLICA_NAME, index == 0 ? "master-0" : "worker-%" PRId32, index - 1);
+    int32_t worker = record->elastic_max > 0 ? place : place - 1;
+    if (worker < 0)
+        snprintf(out, TY_REPLICA_NAME, "master-0");
+    else
+        snprintf(out, TY_REPLICA_NAME, "worker-%" PRId32, worker);
 }
 
 /* What the name alone says: role, index, and where the log is. */
@@ -169,10 +175,11 @@ static void write_observed(struct ty_json_writer *writer, const char *job_id, js
     ty_json_end(writer);
 }
 
-static void write_planned(struct ty_json_writer *writer, const char *job_id, int32_t index)
+static void write_planned(struct ty_json_writer *writer, const struct ty_job_record *record,
+                          int32_t place)
 {
     char name[TY_REPLICA_NAME];
-    replica_name(index, name);
+    replica_name(record, place, name);
     ty_json_object(writer);
     ty_json_put_string(writer, "name", name);
     ty_json_put_string(writer, "state", "pending");
@@ -182,7 +189,7 @@ static void write_planned(struct ty_json_writer *writer, const char *job_id, int
     ty_json_put_string(writer, "exit_signal", NULL);
     ty_json_put_time(writer, "started_at", 0);
     ty_json_put_time(writer, "finished_at", 0);
-    write_identity(writer, job_id, name);
+    write_identity(writer, record->id, name);
     ty_json_end(writer);
 }
 
@@ -211,7 +218,7 @@ void jobs_replicas(void *context, struct ty_request *request)
         if (json_array_size(observed) > 0)
             write_observed(&writer, record.id, json_array_get(observed, i));
         else
-            write_planned(&writer, record.id, (int32_t)i);
+            write_planned(&writer, &record, (int32_t)i);
     }
     struct ty_cursor next = {.row = (int64_t)end};
     api_answer_page(api, request, &writer, identity, end < total ? &next : NULL);

@@ -76,3 +76,21 @@ ty_status api_job_changes(struct ty_reader *reader, struct ty_job_record *record
     record->origin_changes = text->data; /* NULL for a job from before changes were kept */
     return TY_OK;
 }
+
+ty_status api_if_match(struct ty_request *request, const struct ty_job_record *record,
+                       int64_t *revision_out, struct ty_error *err)
+{
+    char etag[API_ETAG];
+    if (!ty_request_header(request, "If-Match"))
+        return TY_OK;
+    api_job_etag(record->revision, 0, etag);
+    if (ty_precondition_check(request, etag, err) != TY_OK)
+        return err->status;
+    *revision_out = record->revision;
+    return TY_OK;
+}
+
+const char *api_lead_replica(const struct ty_job_record *record)
+{
+    return record->elastic_max > 0 ? "worker-0" : "master-0";
+}

@@ -5,15 +5,18 @@
 
 #include <inttypes.h>
 
-/* Replicas are master-0 and worker-0 … worker-(n-2). */
+/* Replicas are master-0 and worker-0 … worker-(n-2); of an elastic job worker-0 … worker-(max-1),
+ * because a worker that has left keeps its log. */
 static ty_status check_replica(const struct ty_job_record *job, const char *replica,
                                struct ty_error *err)
 {
+    bool elastic = job->elastic_max > 0;
+    int64_t last = elastic ? job->elastic_max - 1 : job->replicas - 2;
     int64_t index = 0;
-    if (ty_str_equal(replica, "master-0"))
+    if (!elastic && ty_str_equal(replica, "master-0"))
         return TY_OK;
     if (ty_str_starts(replica, "worker-") &&
-        ty_str_to_int(replica + strlen("worker-"), 0, (int64_t)job->replicas - 2, &index) == TY_OK)
+        ty_str_to_int(replica + strlen("worker-"), 0, last, &index) == TY_OK)
         return TY_OK;
     return ty_fail_code(err, TY_NOT_FOUND, "replica_not_found",
                         "the job has no replica of that name");
@@ -53,11 +56,14 @@ static ty_status read_request(struct ty_api *api, struct ty_request *request,
     const char *replica = ty_argument_text(arguments, "replica");
     struct ty_job_record job;
     struct ty_log_reader *reader = NULL;
-    if (api_find_job(api, request, &job, err) != TY_OK ||
-        check_replica(&job, replica ? replica : "master-0", err) != TY_OK)
+    if (api_find_job(api, request, &job, err) != TY_OK)
+        return err->status;
+    if (!replica)
+        replica = api_lead_replica(&job);
+    if (check_replica(&job, replica, err) != TY_OK)
         return err->status;
     ty_str_copy(wanted->job_id, sizeof wanted->job_id, job.id);
-    ty_str_copy(wanted->replica, sizeof wanted->replica, replica ? replica : "master-0");
+    ty_str_copy(wanted->replica, sizeof wanted->replica, replica);
     wanted->tenant = job.tenant;
     wanted->token = api_caller(request)->token;
     wanted->attempt = (int32_t)ty_argument_integer(arguments, "attempt");

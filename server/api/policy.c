@@ -129,8 +129,8 @@ static ty_status judge_stored(struct api_policy *policy, const json_t *stored,
 }
 
 ty_status api_policy_check_stored(struct ty_api *api, struct ty_request *request,
-                                  const struct ty_job_record *record, struct ty_faults *faults,
-                                  struct ty_error *err)
+                                  const struct ty_job_record *record, int32_t replicas,
+                                  struct ty_faults *faults, struct ty_error *err)
 {
     struct api_policy policy;
     ty_auto_buf text = {0};
@@ -141,6 +141,8 @@ ty_status api_policy_check_stored(struct ty_api *api, struct ty_request *request
         ty_json_parse(text.data, text.len, &stored, err) != TY_OK ||
         api_policy_open(api, request, &policy, err) != TY_OK)
         return err->status;
+    if (replicas > 0)
+        json_object_set_new(stored, "replicas", json_integer(replicas));
     ty_status status = judge_stored(&policy, stored, record, text.len, faults, err);
     api_policy_close(&policy);
     return status;

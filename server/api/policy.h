@@ -35,10 +35,11 @@ ty_status api_policy_check(struct api_policy *policy, const json_t *body,
                            struct ty_faults *faults, struct ty_error *err) TY_MUST_CHECK;
 
 /* Whether a stored job may still be started: what the policy forces now cannot be put into it any
- * more, so it must be there already. TY_REFUSED as above. */
+ * more, so it must be there already. `replicas` > 0: with that size instead of its own. TY_REFUSED
+ * as above. */
 ty_status api_policy_check_stored(struct ty_api *api, struct ty_request *request,
-                                  const struct ty_job_record *record, struct ty_faults *faults,
-                                  struct ty_error *err) TY_MUST_CHECK;
+                                  const struct ty_job_record *record, int32_t replicas,
+                                  struct ty_faults *faults, struct ty_error *err) TY_MUST_CHECK;
 
 /* A tenant's policy after a change: `patch` (RFC 7396; NULL = none, JSON null = allow nothing)
  * applied to the stored document, judged with pointers below /policy, as text for the store. Any

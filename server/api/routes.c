@@ -44,6 +44,7 @@ static const struct ty_route routes[] = {
     POST  ("/v1/jobs/{job_id}/cancel",            TY_SCOPE_JOBS_CANCEL,    KIB,      jobs_cancel),
     POST  ("/v1/jobs/{job_id}/suspend",           TY_SCOPE_JOBS_WRITE,     KIB,      jobs_suspend),
     POST  ("/v1/jobs/{job_id}/resume",            TY_SCOPE_JOBS_WRITE,     KIB,      jobs_resume),
+    POST  ("/v1/jobs/{job_id}/scale",             TY_SCOPE_JOBS_WRITE,     KIB,      jobs_scale),
     POST  ("/v1/jobs/{job_id}/restart",           TY_SCOPE_JOBS_WRITE,     KIB,      jobs_restart),
     {TY_METHOD_POST, "/v1/jobs/{job_id}/clone",   TY_SCOPE_JOBS_WRITE,     4 * MIB,  TY_RUN_POOL, patch_types, json_only, jobs_clone},
     GET   ("/v1/jobs/{job_id}/manifest",          TY_SCOPE_JOBS_READ,      TY_RUN_POOL, manifest_types, jobs_manifest),

@@ -9,18 +9,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct act {
-    struct ty_write write;
-    struct ty_engine *engine;
-    struct commit_letter *letter; /* owned until it is posted */
-    int64_t tenant;
-    const char *job_id;
-    int64_t if_revision;
+/* What a user asks of the state machine. */
+struct wanted {
+    struct act act; /* first */
     struct ty_observation observation;
-    bool changed;
 };
 
-static ty_status forbidden(const struct ty_job_record *record, struct ty_error *err)
+ty_status act_forbidden(const struct ty_job_record *record, struct ty_error *err)
 {
     const char *state = ty_job_state_name(record->status.state);
     if (ty_job_terminal(record->status.state))
@@ -35,6 +30,14 @@ ty_status act_check_revision(int64_t if_revision, int64_t revision, struct ty_er
     return TY_OK;
 }
 
+ty_status act_find(struct ty_writer *writer, const struct act *act,
+                   struct ty_job_record *record_out, struct ty_error *err)
+{
+    ty_status status = ty_jobs_find(writer, act->tenant, act->job_id, record_out, err);
+    return status == TY_OK ? act_check_revision(act->if_revision, record_out->revision, err)
+                           : status;
+}
+
 void act_announce(struct ty_engine *engine, struct commit_letter *letter)
 {
     letter->letter.kind = LETTER_COMMIT;
@@ -43,21 +46,21 @@ void act_announce(struct ty_engine *engine, struct commit_letter *letter)
     inbox_post(&engine->inbox, &letter->letter);
 }
 
-static ty_status apply_act(struct ty_writer *writer, struct ty_write *write, struct ty_error *err)
+static ty_status apply_wanted(struct ty_writer *writer, struct ty_write *write,
+                              struct ty_error *err)
 {
-    struct act *act = (struct act *)write;
+    struct wanted *wanted = (struct wanted *)write;
+    struct act *act = &wanted->act;
     struct ty_job_record record;
-    ty_status status = ty_jobs_find(writer, act->tenant, act->job_id, &record, err);
-    if (status == TY_OK)
-        status = act_check_revision(act->if_revision, record.revision, err);
+    ty_status status = act_find(writer, act, &record, err);
     if (status != TY_OK)
         return status;
 
     const struct ty_job_rules rules = {.timeout_us = record.timeout_seconds * 1000000};
     struct ty_job_status next;
-    ty_step_result result = ty_job_step(&record.status, &act->observation, &rules, &next);
+    ty_step_result result = ty_job_step(&record.status, &wanted->observation, &rules, &next);
     if (result == TY_STEP_FORBIDDEN)
-        return forbidden(&record, err);
+        return act_forbidden(&record, err);
     act->changed = result == TY_STEP_CHANGED || result == TY_STEP_TOUCHED;
     ty_failpoint("act.before_save");
     if (act->changed)
@@ -79,30 +82,37 @@ static void act_done(struct ty_write *write, ty_status status, const struct ty_e
     act_announce(act->engine, letter);
 }
 
-ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *job_id,
-                        ty_seen_kind kind, const char *message, int64_t if_revision,
-                        struct ty_error *err)
+ty_status act_run(struct ty_engine *engine, struct act *act, struct ty_error *err)
 {
     ty_status status = inbox_check(&engine->inbox, err);
     if (status != TY_OK)
         return status;
-    struct act act = {
-        .write = {.apply = apply_act, .done = act_done                      },
-        .engine = engine,
-        .letter = calloc(1, sizeof(*act.letter)),
-        .tenant = tenant,
-        .job_id = job_id,
-        .if_revision = if_revision,
+    act->engine = engine;
+    act->write.done = act_done;
+    act->letter = calloc(1, sizeof(*act->letter));
+    if (!act->letter)
+        return ty_fail(err, TY_NO_MEMORY, "no memory to act on a job");
+    atomic_fetch_add(&engine->writes_in_flight, 1);
+    status = ty_store_write_wait(engine->options.store, &act->write, err);
+    atomic_fetch_sub(&engine->writes_in_flight, 1);
+    free(act->letter);
+    return status;
+}
+
+ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *job_id,
+                        ty_seen_kind kind, const char *message, int64_t if_revision,
+                        struct ty_error *err)
+{
+    struct wanted wanted = {
+        .act = {.write = {.apply = apply_wanted},
+                .tenant = tenant,
+                .job_id = job_id,
+                .if_revision = if_revision},
         .observation = {.kind = kind,       .at = ty_now_us(engine->options.clock)}
     };
-    if (!act.letter)
-        return ty_fail(err, TY_NO_MEMORY, "no memory to act on a job");
-    ty_str_copy(act.observation.message, sizeof(act.observation.message), message ? message : "");
-    atomic_fetch_add(&engine->writes_in_flight, 1);
-    status = ty_store_write_wait(engine->options.store, &act.write, err);
-    atomic_fetch_sub(&engine->writes_in_flight, 1);
-    free(act.letter);
-    return status;
+    ty_str_copy(wanted.observation.message, sizeof(wanted.observation.message),
+                message ? message : "");
+    return act_run(engine, &wanted.act, err);
 }
 
 /* --- removing --- */

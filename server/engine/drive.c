@@ -55,13 +55,22 @@ static void start_refused(struct ty_engine *engine, struct live_job *job,
     tell(engine, job, &seen);
 }
 
+/* A run goes on with the size that was asked for last. */
+static void keep_size(struct ty_engine *engine, struct live_job *job)
+{
+    struct ty_error err = {0};
+    if (scale_run(engine, job, &err) != TY_OK)
+        call_failed(engine, job, "scale", &err);
+}
+
 static void plan_nothing(struct ty_engine *engine, struct live_job *job)
 {
     const struct ty_executor *executor = engine->options.executor;
+    struct ty_error err = {0};
     prune_while_running(engine, job);
+    keep_size(engine, job);
     if (!job->check_due || !executor->ops->check)
         return;
-    struct ty_error err = {0};
     struct ty_run_ref ref = live_run_ref(&job->facts);
     ty_status status = executor->ops->check(engine->options.executor, &ref, &err);
     job->check_due = status != TY_OK;
@@ -77,13 +86,16 @@ static void plan_admit(struct ty_engine *engine, struct live_job *job)
 
 static void plan_apply(struct ty_engine *engine, struct live_job *job)
 {
-    if (job->applied_attempt == job->facts.status.attempt)
+    if (job->applied_attempt == job->facts.status.attempt) {
+        keep_size(engine, job);
         return;
+    }
     struct ty_error err = {0};
     switch (launch_job(engine, job, &err)) {
     case TY_OK:
         job->applied_attempt = job->facts.status.attempt;
         backoff_reset(&job->call_backoff);
+        keep_size(engine, job); /* what was applied before a crash may be of another size */
         break;
     case TY_REFUSED:
         start_refused(engine, job, &err);

@@ -16,6 +16,7 @@ void job_facts_take(struct job_facts *facts, const struct ty_job_record *record)
     facts->priority = record->priority;
     facts->replicas = record->replicas;
     facts->gpus = record->gpus;
+    facts->elastic = record->elastic_max > 0;
     ty_str_copy(facts->id, sizeof(facts->id), record->id);
     ty_str_copy(facts->object_name, sizeof(facts->object_name), record->object_name);
     ty_str_copy(facts->namespace, sizeof(facts->namespace), record->namespace);

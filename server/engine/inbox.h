@@ -18,6 +18,7 @@ struct job_facts {
     int32_t priority;
     int32_t replicas;
     int32_t gpus;
+    bool elastic;
     char id[TY_ID_TEXT];
     char object_name[TY_OBJECT_NAME];
     char namespace[TY_OBJECT_NAME];

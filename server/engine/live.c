@@ -120,6 +120,21 @@ void live_remove(struct ty_engine *engine, struct live_job *job)
     free(job);
 }
 
+/* Another size of a job: what it holds or waits for changes with it. */
+static void resize(struct ty_engine *engine, const struct live_job *job,
+                   const struct job_facts *next)
+{
+    int64_t replicas = next->replicas - job->facts.replicas;
+    int64_t gpus = next->gpus - job->facts.gpus;
+    if (replicas == 0 && gpus == 0)
+        return;
+    engine->round_wanted = true;
+    if (!job->holds)
+        return;
+    engine->use.replicas += replicas;
+    engine->use.gpus += gpus;
+}
+
 /* What was asked of the executor concerns one attempt and one wish of the user. */
 static void forget_calls(struct live_job *job, const struct ty_job_status *next)
 {
@@ -142,6 +157,7 @@ ty_status live_take(struct ty_engine *engine, const struct job_facts *facts)
         if (facts->status.state != job->facts.status.state)
             count_move(engine, job->facts.status.state, facts->status.state);
         forget_calls(job, &facts->status);
+        resize(engine, job, facts);
         job->facts = *facts;
     }
     if (facts->status.run_active)

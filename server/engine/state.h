@@ -8,6 +8,7 @@
  *   launch.c   spec -> manifest -> executor->apply
  *   observe.c  observations -> the store, through the machine
  *   line.c     the waiting line: rounds of admission
+ *   scale.c    other sizes of elastic jobs
  *   prune.c    keep_last
  *   submit.c, act.c, removal.c, trash.c, remains.c, wishes.c, sweep.c   what clients and retention
  * ask for */
@@ -41,7 +42,9 @@ struct live_job {
     /* What was asked of the executor; forgotten by a crash and then asked again, which is harmless.
      */
     int32_t applied_attempt; /* apply succeeded for it */
-    bool check_due;          /* found in the records at start: ask how its run stands */
+    int32_t scaled_attempt;  /* the executor was given the size below for it */
+    int32_t scaled_replicas;
+    bool check_due; /* found in the records at start: ask how its run stands */
     struct backoff call_backoff;
     bool rules_known; /* the next two were read from the spec */
     int32_t restart_limit;
@@ -171,6 +174,12 @@ void launch_destroy_spec(struct ty_job_spec **spec);
 ty_status launch_read_rules(struct ty_engine *engine, struct live_job *job,
                             struct ty_error *err) TY_MUST_CHECK;
 
+/* --- scale.c --- */
+/* Give the run of an elastic job the size that was committed last, unless that was done. TY_OK when
+ * nothing is to be done, too. */
+ty_status scale_run(struct ty_engine *engine, struct live_job *job,
+                    struct ty_error *err) TY_MUST_CHECK;
+
 /* --- observe.c --- */
 void observe_from_executor(void *context, const char *job_id, const struct ty_observation *seen,
                            const struct ty_replica *replicas, size_t replica_count);
@@ -253,6 +262,24 @@ void wish_post(struct ty_engine *engine, struct letter *wish,
 void wish_recover(struct ty_engine *engine);
 
 /* --- act.c --- */
+/* A change of one job that its caller waits for; the first member of what the kinds of it need. */
+struct act {
+    struct ty_write write; /* `apply` is the kind's own */
+    struct ty_engine *engine;
+    struct commit_letter *letter; /* owned until it is posted; `apply` puts the facts into it */
+    int64_t tenant;
+    const char *job_id;
+    int64_t if_revision; /* 0 = any */
+    bool changed;        /* set by `apply`: something was stored */
+};
+/* Read the job inside the transaction. TY_NOT_FOUND · TY_PRECONDITION */
+ty_status act_find(struct ty_writer *writer, const struct act *act,
+                   struct ty_job_record *record_out, struct ty_error *err) TY_MUST_CHECK;
+/* TY_CONFLICT: the job's state does not allow it. */
+ty_status act_forbidden(const struct ty_job_record *record, struct ty_error *err) TY_MUST_CHECK;
+/* Commit it, then tell the engine and whoever waits for the job. */
+ty_status act_run(struct ty_engine *engine, struct act *act, struct ty_error *err) TY_MUST_CHECK;
+
 /* Tell the hub and then the engine of a change that someone else has committed; takes the letter,
  * whose facts are filled in. Any thread. */
 void act_announce(struct ty_engine *engine, struct commit_letter *letter);

@@ -45,6 +45,9 @@ enum job_column {
     COLUMN_LABELS,
     COLUMN_DESCRIPTION,
     COLUMN_WARNINGS,
+    COLUMN_ELASTIC_MIN,
+    COLUMN_ELASTIC_MAX,
+    COLUMN_FIRST_REPLICAS,
     COLUMN_REPLICA_LIST
 };
 
@@ -105,6 +108,9 @@ ty_status ty_job_decode(sqlite3_stmt *stmt, struct ty_job_record *record_out, st
         .created_at = sqlite3_column_int64(stmt, COLUMN_CREATED_AT),
         .updated_at = sqlite3_column_int64(stmt, COLUMN_UPDATED_AT),
         .revision = sqlite3_column_int64(stmt, COLUMN_REVISION),
+        .elastic_min = sqlite3_column_int(stmt, COLUMN_ELASTIC_MIN),
+        .elastic_max = sqlite3_column_int(stmt, COLUMN_ELASTIC_MAX),
+        .first_replicas = sqlite3_column_int(stmt, COLUMN_FIRST_REPLICAS),
     };
     bool ok = true;
     decode_texts(stmt, &record, &ok);

@@ -106,6 +106,8 @@ static void bind_job(struct ty_bind *bind, const struct ty_job_record *record)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         ty_bind_text(bind, texts[i]);
     ty_bind_int(bind, status->attempt_restarts);
+    ty_bind_int(bind, record->elastic_min);
+    ty_bind_int(bind, record->elastic_max);
 }
 
 static ty_status insert_row(struct ty_writer *writer, struct ty_job_record *record,

@@ -20,7 +20,8 @@
     "j.timeout_seconds,"                                                                           \
     " j.keep_seconds, j.created_at, j.updated_at, j.started_at, j.finished_at, j.deadline_at,"     \
     " j.retry_at, j.observed_at, j.exit_code, j.exit_signal, j.exit_replica, j.executor,"          \
-    " j.origin_id, j.origin_kind, j.image, j.message, j.labels, j.description, j.warnings"
+    " j.origin_id, j.origin_kind, j.image, j.message, j.labels, j.description, j.warnings,"        \
+    " j.elastic_min, j.elastic_max, j.first_replicas"
 #define JOB_WHOLE                                                                                  \
     "SELECT " JOB_COLUMNS(                                                                         \
         "t.name") ", coalesce(r.list, '[]') FROM jobs j CROSS JOIN tenants t"                      \
@@ -123,10 +124,10 @@ static const char *const texts[TY_SQL_COUNT] = {
         " replicas, gpus, epochs, priority, max_retries, timeout_seconds, keep_seconds,"
         " created_at, updated_at, started_at, finished_at, deadline_at, retry_at, observed_at,"
         " exit_code, exit_signal, exit_replica, executor, origin_id, origin_kind, image, message,"
-        " labels, description, warnings, attempt_restarts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
-        "?9, ?10, ?11,"
+        " labels, description, warnings, attempt_restarts, elastic_min, elastic_max)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
         " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28,"
-        " ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41)",
+        " ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43)",
     [TY_SQL_JOB_SPEC_INSERT] = "INSERT INTO job_specs (job, spec, changes) VALUES (?1, ?2, ?3)",
     [TY_SQL_JOB_LABELS_INSERT] = "INSERT INTO job_labels (tenant, key, value, job)"
                                  " SELECT ?1, key, value, ?2 FROM json_each(?3)",
@@ -147,6 +148,14 @@ static const char *const texts[TY_SQL_COUNT] = {
                                  " ON CONFLICT (job) DO UPDATE SET list = excluded.list",
     [TY_SQL_JOB_METADATA_SAVE] = "UPDATE jobs SET labels = ?2, description = ?3, updated_at = ?4,"
                                  " revision = ?5 WHERE row = ?1",
+    [TY_SQL_JOB_SIZE_SAVE] = "UPDATE jobs SET replicas = ?2, gpus = ?3, first_replicas = ?4,"
+                             " updated_at = ?5, revision = ?6 WHERE row = ?1",
+    [TY_SQL_JOB_SPEC_SIZE] =
+        "UPDATE job_specs SET spec = json_set(spec, '$.replicas', ?2) WHERE job = ?1",
+    [TY_SQL_JOBS_USE] =
+        "SELECT coalesce(sum(replicas), 0), coalesce(sum(gpus), 0),"
+        " coalesce(sum(replicas * (tenant = ?1)), 0), coalesce(sum(gpus * (tenant = ?1)), 0)"
+        " FROM jobs WHERE live = 1 AND run_active = 1 AND row <> ?2",
     [TY_SQL_JOB_DELETE] = "DELETE FROM jobs WHERE row = ?1",
     [TY_SQL_JOB_SPEC_DELETE] = "DELETE FROM job_specs WHERE job = ?1",
     [TY_SQL_JOB_REPLICAS_DELETE] = "DELETE FROM job_replicas WHERE job = ?1",

@@ -37,6 +37,9 @@ SAVING = (
 )
 LONG = 'echo run >> "/runs/$TRAINYARD_JOB_ID"; echo begun; exec sleep 600'
 LOG = b"".join(b"line %d\n" % i for i in range(1, 6))
+# An elastic job that goes on until its file is there; its first worker alone counts as its run.
+SIZED = f"""case $HOSTNAME in *-worker-0) {QUICK};; esac
+until [ -e "/runs/end-$TRAINYARD_JOB_ID" ]; do sleep 0.05; done"""
 
 # At these the daemon dies; the numbers say at which times it comes there (the others: the first).
 DAEMON: dict[str, tuple[int, ...]] = dict.fromkeys(
@@ -51,6 +54,7 @@ DAEMON: dict[str, tuple[int, ...]] = dict.fromkeys(
     removal.before_run removal.before_set_aside removal.after_set_aside removal.before_delete removal.after_delete
     removal.before_claims removal.after_claims removal.after_logs removal.after_wish
     local.after_claims local.after_folder local.after_plan local.before_rename local.after_rename
+    scale.before_save scale.after_save scale.before_call scale.after_call local.before_scale local.after_scale
     local.before_spawn local.after_spawn local.before_remove local.amid_remove local.after_remove
     claim.before_make claim.after_make claim.before_remove claim.after_remove
     store.before_begin store.after_apply store.before_commit store.after_commit store.between_done
@@ -63,6 +67,12 @@ DAEMON: dict[str, tuple[int, ...]] = dict.fromkeys(
     "store.after_commit": (1, 5, 12),
     "observe.after_save": (1, 4),
     "store.before_checkpoint": (1, 2),
+    "scale.before_save": (1, 2),
+    "scale.after_save": (1, 2),
+    "scale.before_call": (1, 2, 3),
+    "scale.after_call": (1, 2, 3),
+    "local.before_scale": (1, 2),
+    "local.after_scale": (1, 2, 3),
     "tree.after_entry": (1, 2, 3, 4, 5, 6, 7, 8),  # a run's folder goes file by file
 }
 
@@ -85,6 +95,7 @@ SUPERVISOR = {
     "supervisor.after_spawn": (LONG, "lost"),
     "supervisor.after_process_fact": (LONG, "lost"),
     "supervisor.after_fact": (LONG, "lost"),
+    "supervisor.before_scale": (SIZED, "lost"),
     "supervisor.after_exit": (QUICK, "lost"),
     "supervisor.before_seal": (QUICK, "lost"),
     "supervisor.before_result": (QUICK, "lost"),
@@ -157,6 +168,20 @@ class Client:
             assert seen["state"] not in TERMINAL and time.monotonic() < deadline, seen
             time.sleep(0.02)
 
+    def scale(self, job: str, size: int) -> None:
+        """Give an elastic job another size, and wait until its workers follow."""
+        self.call("POST", f"/v1/jobs/{job}/scale", 200, 202, json={"replicas": size})
+        deadline = time.monotonic() + 60
+        while True:
+            items = self.call("GET", f"/v1/jobs/{job}/replicas", 200).json()["items"]
+            if {item["name"] for item in items if item["state"] == "running"} == {f"worker-{i}" for i in range(size)}:
+                return
+            assert time.monotonic() < deadline, items
+            time.sleep(0.02)
+
+    def end_sized(self, job: str) -> None:
+        (self.gateway.data / f"volumes/default/runs/end-{job}").touch()
+
     def await_gone(self, job: str) -> None:
         deadline = time.monotonic() + 60
         while self.call("GET", f"/v1/jobs/{job}", 200, 404).status_code != 404:
@@ -174,7 +199,7 @@ class Client:
 
 
 def run_errands(client: Client) -> None:
-    """Some of everything; at the end the jobs `cancelled`, `resumed` and `last` are there, `quick` and `forced` gone."""
+    """Some of everything; at the end `cancelled`, `resumed`, `sized` and `last` are there, `quick` and `forced` gone."""
     quick = client.submit("quick", QUICK)
     cancelled = client.submit("cancelled", LONG)
     resumed = client.submit("resumed", SAVING, suspended=True, checkpoints={"keep_last": 2})
@@ -187,6 +212,12 @@ def run_errands(client: Client) -> None:
     client.await_state(cancelled, {"cancelled"})
     client.await_state(resumed, {"succeeded"})
     client.call("DELETE", f"/v1/jobs/{quick}", 204, 404)
+    sized = client.submit("sized", SIZED, elastic={"min": 1, "max": 3})
+    client.await_state(sized, {"running"})
+    for size in (3, 2):
+        client.scale(sized, size)
+    client.end_sized(sized)
+    assert client.await_state(sized, {"succeeded"})["replicas"] == 2
     client.await_state(forced, {"running"})
     client.call("DELETE", f"/v1/jobs/{forced}?force=true", 202, 204, 404)
     client.await_gone(forced)
@@ -271,7 +302,11 @@ def kill_supervisor(client: Client, script: str, becomes: str) -> dict[str, str]
     """The first job's supervisor dies at its failpoint, and the daemon sees it; the next start runs jobs again."""
     gateway = client.gateway
     client.start()
-    first = client.submit("first", script)
+    elastic = {"elastic": {"min": 1, "max": 2}} if script == SIZED else {}
+    first = client.submit("first", script, **elastic)
+    if elastic:
+        client.await_state(first, {"running"})
+        client.call("POST", f"/v1/jobs/{first}/scale", 202, json={"replicas": 2})
     mark = f"failpoint {client.name}\n"
     deadline = time.monotonic() + 60
     while not any(mark in file.read_text(errors="replace") for file in gateway.data.glob("**/*.log")):
@@ -294,7 +329,7 @@ def kill_daemon(client: Client) -> dict[str, str]:
         client.call("POST", "/v1/volumes", 201, json={"name": "runs", "size": "1Gi"})
     run_errands(client)
     assert client.deaths == 1
-    return {"cancelled": "cancelled", "resumed": "succeeded", "last": "succeeded"}
+    return {"cancelled": "cancelled", "resumed": "succeeded", "sized": "succeeded", "last": "succeeded"}
 
 
 def die_at(point: str, template: pathlib.Path) -> None:

@@ -57,6 +57,8 @@ def make_job(name: str, command: list[str], **changes: Any) -> dict[str, Any]:
     roles = {"Master": {"replicas": 1, **role}}
     if changes.get("workers"):
         roles["Worker"] = {"replicas": changes["workers"], **role}
+    if "elastic" in changes:
+        del roles["Master"]
     policy = {"cleanPodPolicy": changes.get("clean", "Running")}
     if "limit" in changes:
         policy["backoffLimit"] = changes["limit"]
@@ -66,6 +68,8 @@ def make_job(name: str, command: list[str], **changes: Any) -> dict[str, Any]:
         "metadata": {"name": name, "namespace": "ns"},
         "spec": {"runPolicy": policy, "nprocPerNode": changes.get("processes", "1"), "pytorchReplicaSpecs": roles},
     }
+    if "elastic" in changes:
+        job["spec"]["elasticPolicy"] = changes["elastic"]
     return {
         "job_id": f"job_{name}",
         "namespace": "ns",
@@ -138,6 +142,9 @@ class Driver:
 
     def stop(self, name: str, attempt: int = 1) -> None:
         assert self.ask(f"stop job_{name} {name} {attempt}")["status"] == "ok"
+
+    def scale(self, name: str, replicas: int) -> None:
+        assert self.ask(f"scale job_{name} {name} {replicas}")["status"] == "ok"
 
     def of(self, name: str) -> list[dict[str, Any]]:
         return [item for item in self.seen if item["job"] == f"job_{name}"]

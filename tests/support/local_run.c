@@ -1,7 +1,8 @@
 /* Drives the local executor from standard input, one command a line, for the process tests:
  *
- *     apply FILE | stop JOB OBJECT | remove JOB OBJECT | check JOB OBJECT | claim NAMESPACE NAME |
- * describe | sleep MS | quit wait OBJECT            until the run is over bench FILE COUNT FLIGHT
+ *     apply FILE | stop JOB OBJECT | scale JOB OBJECT N | remove JOB OBJECT | check JOB OBJECT |
+ * claim NAMESPACE NAME | describe | sleep MS | quit wait OBJECT            until the run is over
+ * bench FILE COUNT FLIGHT
  * apply COUNT copies of the run ("@" in the file becomes the number), FLIGHT at once
  *
  * FILE: {"job_id","namespace","object","attempt","objects":[…]}. Every observation is a JSON line
@@ -197,12 +198,16 @@ static void do_line(struct driver *driver, char *line)
     const char *second = next_word(&at);
     long third = strtol(next_word(&at), NULL, 10);
     const struct ty_run_ref ref = {first, "ns", second, third > 0 ? (int32_t)third : 1};
+    const struct ty_run_ref attempt_one = {first, "ns", second, 1};
     struct ty_executor *executor = driver->executor;
     if (ty_str_equal(command, "apply")) {
         ty_auto_json run = load(first, NULL);
         answer(command, apply(driver, run, &why), &why);
     } else if (ty_str_equal(command, "stop")) {
         answer(command, executor->ops->stop(executor, &ref, &why), &why);
+    } else if (ty_str_equal(command, "scale")) {
+        ty_status status = executor->ops->scale(executor, &attempt_one, (int32_t)third, &why);
+        answer(command, status, &why);
     } else if (ty_str_equal(command, "remove")) {
         answer(command, executor->ops->remove(executor, &ref, &why), &why);
     } else if (ty_str_equal(command, "check")) {

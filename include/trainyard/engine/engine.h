@@ -87,6 +87,22 @@ ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *jo
                         ty_seen_kind kind, const char *message, int64_t if_revision,
                         struct ty_error *err) TY_MUST_CHECK;
 
+/* Another number of workers for an elastic job; the caller waits for the commit. `quota` is the
+ * tenant's. A live run is told afterwards; one that is queued or suspended has it at its start.
+ * *changed_out: whether it had another size.
+ *   TY_NOT_FOUND · TY_PRECONDITION · TY_CONFLICT code job_not_elastic | job_finished |
+ *   invalid_transition | capacity_exceeded · TY_LIMITED code quota_exceeded · TY_REFUSED code
+ *   replicas_out_of_range */
+struct ty_scale {
+    int64_t tenant;
+    const char *job_id;
+    int32_t replicas;
+    int64_t if_revision; /* 0 = any */
+    struct ty_quota quota;
+};
+ty_status ty_engine_scale(struct ty_engine *engine, const struct ty_scale *asked, bool *changed_out,
+                          struct ty_error *err) TY_MUST_CHECK;
+
 /* Remove a finished job with its logs and run. TY_NOT_FOUND · TY_CONFLICT code job_active ·
  * TY_PRECONDITION. With `force` a live job is cancelled and removed when it has ended: *pending_out
  * is true then. */

@@ -85,6 +85,13 @@ struct ty_executor_ops {
     ty_status (*stop)(struct ty_executor *executor, const struct ty_run_ref *run,
                       struct ty_error *err);
 
+    /* Give an elastic run so many replicas. Those of the highest indices come and go; the others
+     * and their environment are not touched. Repeating is harmless, and so is asking a run that is
+     * over or gone. What comes of it shows in observations; `apply` alone makes a run of the size
+     * that is rendered. TY_UNAVAILABLE: asked again later. NULL when runs keep their size here. */
+    ty_status (*scale)(struct ty_executor *executor, const struct ty_run_ref *run, int32_t replicas,
+                       struct ty_error *err);
+
     /* Forget a run that is over and remove what it left (claims of the user stay). Repeating is
      * harmless. */
     ty_status (*remove)(struct ty_executor *executor, const struct ty_run_ref *run,

@@ -30,7 +30,10 @@ struct ty_job_record {
     const char *origin_changes; /* JSON array text: how its spec differs from the origin's. Stored
                                  * with a new job; never read with the row, see ty_jobs_changes */
     int32_t replicas;
-    int32_t gpus; /* of the whole job */
+    int32_t gpus;        /* of the whole job */
+    int32_t elastic_min; /* how far an elastic job may be scaled; both 0 = its size is fixed */
+    int32_t elastic_max;
+    int32_t first_replicas; /* before the first scale; 0 = never scaled */
     int32_t epochs;
     int32_t priority;
     int32_t max_retries;
@@ -75,6 +78,21 @@ ty_status ty_jobs_save_step(struct ty_writer *writer, struct ty_job_record *reco
 ty_status ty_jobs_save_metadata(struct ty_writer *writer, struct ty_job_record *record,
                                 const char *labels, const char *description, bool clear_description,
                                 struct ty_error *err) TY_MUST_CHECK;
+
+/* Give an elastic job `replicas` workers (within its bounds): the row, the member `replicas` of its
+ * spec, its GPUs, which are the same for each, and revision + 1. */
+ty_status ty_jobs_save_size(struct ty_writer *writer, struct ty_job_record *record,
+                            int32_t replicas, struct ty_error *err) TY_MUST_CHECK;
+
+/* What the runs of all other jobs hold, and those of the job's tenant among them. */
+struct ty_jobs_use {
+    int64_t replicas;
+    int64_t gpus;
+    int64_t tenant_replicas;
+    int64_t tenant_gpus;
+};
+ty_status ty_jobs_use(struct ty_writer *writer, const struct ty_job_record *record,
+                      struct ty_jobs_use *use_out, struct ty_error *err) TY_MUST_CHECK;
 
 /* Remove a terminal job with all that hangs on it; it is gone for every reader at the commit. A
  * long history is removed in bounded pieces by the writer afterwards. TY_NOT_FOUND; TY_CONFLICT

@@ -14,11 +14,14 @@ enum { SPAWN_DONE = 0, SPAWN_LOCKED = 3, SPAWN_BAD_PLAN = 4, SPAWN_USED = 5 };
 
 static void begin(struct local *local, struct tracked *run)
 {
+    size_t size = ty_plan_size(run->plan);
     ty_failpoint("local.before_spawn");
     int code = ty_local_spawn(local, run->object);
     ty_failpoint("local.after_spawn");
     switch (code) {
     case SPAWN_DONE:
+        run->told_size = size;
+        __attribute__((fallthrough));
     case SPAWN_LOCKED:
     case SPAWN_USED:
         ty_status_follow(local, run, code != SPAWN_DONE);
@@ -67,8 +70,9 @@ void ty_run_try_begin(struct local *local, struct tracked *run)
         ty_tracked_orphan(local, run);
         return;
     }
+    json_object_del(run->plan, "gpu_map"); /* of an earlier try that came to nothing */
     ty_job_cause cause = ty_local_lacks(local, run, message, sizeof message);
-    if (cause == TY_CAUSE_NONE && !ty_local_take_gpus(local, run)) {
+    if (cause == TY_CAUSE_NONE && !ty_local_take_gpus(local, run, ty_plan_size(run->plan))) {
         cause = TY_CAUSE_UNSCHEDULABLE;
         snprintf(message, sizeof message, "no free GPUs");
     }

@@ -30,9 +30,12 @@ enum { EVENTS = 64, LOOK_MS = 1000, RETRY_MS = 50 };
 /* Keep a command for later: what it asks cannot be found out now. */
 static void defer(struct local *local, const struct local_command *command)
 {
-    for (const struct local_command *other = local->deferred; other; other = other->next)
-        if (other->kind == command->kind && ty_str_equal(other->object, command->object))
+    for (struct local_command *other = local->deferred; other; other = other->next) {
+        if (other->kind == command->kind && ty_str_equal(other->object, command->object)) {
+            other->replicas = command->replicas; /* the last size is the one that counts */
             return;
+        }
+    }
     struct local_command *copy = malloc(sizeof *copy);
     if (!copy) {
         ty_log(local->log, TY_LOG_ERROR, "no_memory", "a command about run %s", command->object);
@@ -42,6 +45,19 @@ static void defer(struct local *local, const struct local_command *command)
     copy->plan = NULL;
     copy->next = local->deferred;
     local->deferred = copy;
+}
+
+/* Drop what was deferred of this kind for the same run. */
+static void forget_deferred(struct local *local, const struct local_command *command)
+{
+    for (struct local_command **at = &local->deferred; *at; at = &(*at)->next) {
+        struct local_command *other = *at;
+        if (other->kind != command->kind || !ty_str_equal(other->object, command->object))
+            continue;
+        *at = other->next;
+        free(other);
+        return;
+    }
 }
 
 /* There is no such run: whatever may be left of it ends, and that is told. */
@@ -150,6 +166,22 @@ static void on_check(struct local *local, const struct local_command *command)
         report_unknown(local, command);
 }
 
+/* A run that is not there (any more) is told of by others. */
+static void on_scale(struct local *local, const struct local_command *command)
+{
+    bool missing;
+    struct tracked *run = ty_run_find(local, command->object, &missing);
+    if (!run && !missing) {
+        defer(local, command);
+        return;
+    }
+    forget_deferred(local, command); /* of an earlier size */
+    if (!run || !is_meant(run, command))
+        return;
+    run->replicas_wanted = command->replicas;
+    ty_run_scale(local, run);
+}
+
 static void on_remove(struct local *local, const struct local_command *command)
 {
     bool missing;
@@ -207,6 +239,8 @@ static void look_at_all(struct local *local)
             ty_status_check(local, run);
         if (run->phase == RUN_ALIVE && run->stop_wanted)
             tell_stop(local, run);
+        if (run->replicas_wanted > 0 || ty_run_scale_untold(run))
+            ty_run_scale(local, run);
     }
 }
 
@@ -217,9 +251,10 @@ static int look_every_ms(const struct local *local)
     const struct tracked *run;
     int wait = local->deferred ? LOOK_MS : -1;
     while ((run = ty_map_next(local->runs, &cursor, NULL))) {
-        if (run->phase == RUN_ALIVE && (run->pid_fd < 0 || run->watch < 0 || run->stop_wanted))
+        if (run->phase == RUN_ALIVE &&
+            (run->pid_fd < 0 || run->watch < 0 || run->stop_wanted || ty_run_scale_untold(run)))
             return RETRY_MS;
-        if (run->phase == RUN_WAITING)
+        if (run->phase == RUN_WAITING || run->replicas_wanted > 0)
             wait = LOOK_MS;
     }
     return wait;
@@ -272,6 +307,9 @@ static void do_command(struct local *local, const struct local_command *command)
         break;
     case COMMAND_STOP:
         on_stop(local, command);
+        break;
+    case COMMAND_SCALE:
+        on_scale(local, command);
         break;
     case COMMAND_REMOVE:
         on_remove(local, command);

@@ -33,6 +33,7 @@ void ty_local_look(const struct ty_local_options *options, struct ty_local_host 
 typedef enum {
     COMMAND_TRACK,
     COMMAND_STOP,
+    COMMAND_SCALE,
     COMMAND_REMOVE,
     COMMAND_CHECK,
     COMMAND_POKE
@@ -45,7 +46,8 @@ struct local_command {
     char namespace[TY_OBJECT_NAME];
     char job_id[TY_ID_TEXT];
     int32_t attempt;
-    json_t *plan; /* TRACK: the plan just written, owned; NULL = read it */
+    int32_t replicas; /* SCALE */
+    json_t *plan;     /* TRACK: the plan just written, owned; NULL = read it */
 };
 
 struct tracked;
@@ -146,7 +148,7 @@ void ty_run_folder_sweep(struct local *local);
 /* --- spawn.c --- */
 /* Start the supervisor; returns its exit code (supervisor/main.c), -1 when it cannot be started. */
 int ty_local_spawn(const struct local *local, const char *object);
-/* Send "stop" or "kill" to the supervisor. False when nobody listens. */
+/* Send "stop", "kill" or "scale" to the supervisor. False when nobody listens. */
 bool ty_local_tell(struct local *local, const char *object, const char *command);
 /* Kill what a dead supervisor left: the processes noted in status.jsonl that are still the same,
  * and without a sandbox all that carry the run's mark. Returns when they are gone. */

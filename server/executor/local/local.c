@@ -23,16 +23,23 @@ enum {
     UNLOCK_PAUSE_US = 10 * 1000
 };
 
-static ty_status send_named(struct local *local, local_command_kind kind,
-                            const struct ty_run_ref *run, json_t *plan, struct ty_error *err)
+static ty_status send_named(struct local *local, struct local_command *command,
+                            const struct ty_run_ref *run, struct ty_error *err)
 {
-    struct local_command command = {.kind = kind, .attempt = run->attempt, .plan = plan};
     if (!ty_dns1035_label(run->object_name) || !ty_dns1123_label(run->namespace))
         return ty_fail(err, TY_REFUSED, "the run has no good name");
-    ty_str_copy(command.object, sizeof command.object, run->object_name);
-    ty_str_copy(command.namespace, sizeof command.namespace, run->namespace);
-    ty_str_copy(command.job_id, sizeof command.job_id, run->job_id);
-    return ty_local_send(local, &command, err);
+    command->attempt = run->attempt;
+    ty_str_copy(command->object, sizeof command->object, run->object_name);
+    ty_str_copy(command->namespace, sizeof command->namespace, run->namespace);
+    ty_str_copy(command->job_id, sizeof command->job_id, run->job_id);
+    return ty_local_send(local, command, err);
+}
+
+static ty_status send_kind(struct ty_executor *executor, local_command_kind kind,
+                           const struct ty_run_ref *run, struct ty_error *err)
+{
+    struct local_command command = {.kind = kind};
+    return send_named((struct local *)executor, &command, run, err);
 }
 
 /* --- apply --- */
@@ -145,13 +152,21 @@ static ty_status apply(struct ty_executor *executor, const struct ty_run *run, s
         status = write_run(local, run, &plan, err);
     if (status != TY_OK)
         return status == TY_NOT_FOUND ? ty_wrap(err, "run %s", run->object_name) : status;
-    return send_named(local, COMMAND_TRACK, &ref, ty_steal(&plan), err);
+    struct local_command command = {.kind = COMMAND_TRACK, .plan = ty_steal(&plan)};
+    return send_named(local, &command, &ref, err);
 }
 
 static ty_status stop(struct ty_executor *executor, const struct ty_run_ref *run,
                       struct ty_error *err)
 {
-    return send_named((struct local *)executor, COMMAND_STOP, run, NULL, err);
+    return send_kind(executor, COMMAND_STOP, run, err);
+}
+
+static ty_status scale(struct ty_executor *executor, const struct ty_run_ref *run, int32_t replicas,
+                       struct ty_error *err)
+{
+    struct local_command command = {.kind = COMMAND_SCALE, .replicas = replicas};
+    return send_named((struct local *)executor, &command, run, err);
 }
 
 /* Whether the folder is that of this attempt or an earlier one, and nothing of it lives. */
@@ -183,13 +198,13 @@ static ty_status remove_run(struct ty_executor *executor, const struct ty_run_re
     ty_status status = may_set_aside(local, run, &may, err);
     if (status == TY_OK && may)
         status = ty_run_folder_set_aside(local, run->object_name, err);
-    return status == TY_OK ? send_named(local, COMMAND_REMOVE, run, NULL, err) : status;
+    return status == TY_OK ? send_kind(executor, COMMAND_REMOVE, run, err) : status;
 }
 
 static ty_status check(struct ty_executor *executor, const struct ty_run_ref *run,
                        struct ty_error *err)
 {
-    return send_named((struct local *)executor, COMMAND_CHECK, run, NULL, err);
+    return send_kind(executor, COMMAND_CHECK, run, err);
 }
 
 /* --- life --- */
@@ -264,6 +279,7 @@ static const struct ty_executor_ops local_ops = {.name = "local",
                                                  .start = start,
                                                  .apply = apply,
                                                  .stop = stop,
+                                                 .scale = scale,
                                                  .remove = remove_run,
                                                  .check = check,
                                                  .capacity = ty_local_capacity,

@@ -350,6 +350,25 @@ static json_t *pack_rules(const struct maker *maker)
                      "init_wait_ms", (json_int_t)INIT_WAIT_MS);
 }
 
+/* An elastic run may grow: its plan has all the replicas that there can be, and `size` says how
+ * many there are. */
+static int32_t most_of(const struct ty_job_object *job, int role)
+{
+    int64_t most = ty_object_int(job->elastic, "maxReplicas", 0);
+    int32_t replicas = job->roles[role].replicas;
+    if (most > TY_PLAN_REPLICAS)
+        most = TY_PLAN_REPLICAS;
+    return ty_grows(job) && role == TY_ROLE_WORKER && most > replicas ? (int32_t)most : replicas;
+}
+
+static ty_status note_size(struct maker *maker, struct ty_error *err)
+{
+    json_t *size = ty_grows(&maker->job) ? json_integer(maker->job.total) : NULL;
+    if (size && json_object_set_new(maker->made.plan, "size", size) != 0)
+        return no_memory(err);
+    return TY_OK;
+}
+
 static json_t *pack_plan(struct maker *maker)
 {
     int rendezvous =
@@ -376,7 +395,7 @@ static ty_status fill(struct maker *maker, struct ty_error *err)
     if (status == TY_OK && !ty_str_equal(maker->job.name, maker->run->object_name))
         return ty_fail(err, TY_REFUSED, "the PyTorchJob is not called %s", maker->run->object_name);
     for (int role = 0; role < TY_ROLES && status == TY_OK; role++) {
-        for (int32_t i = 0; i < maker->job.roles[role].replicas && status == TY_OK; i++)
+        for (int32_t i = 0; i < most_of(&maker->job, role) && status == TY_OK; i++)
             status = make_replica(maker, role, i, err);
     }
     if (status != TY_OK)
@@ -385,7 +404,7 @@ static ty_status fill(struct maker *maker, struct ty_error *err)
     if (plain && json_object_set_new(maker->made.folders, "scratch", json_true()) != 0)
         return no_memory(err);
     maker->made.plan = pack_plan(maker);
-    if (!maker->made.plan)
+    if (!maker->made.plan || note_size(maker, err) != TY_OK)
         return no_memory(err);
     struct ty_plan *checked = NULL;
     status = ty_plan_parse(maker->made.plan, &checked, err);

@@ -35,6 +35,12 @@ struct ty_job_object {
 ty_status ty_objects_read(const json_t *objects, const char *namespace, struct ty_job_object *out,
                           struct ty_error *err) TY_MUST_CHECK;
 
+/* Whether the run may be scaled: elastic and without a Master. */
+static inline bool ty_grows(const struct ty_job_object *job)
+{
+    return job->elastic && job->roles[TY_ROLE_MASTER].replicas == 0;
+}
+
 /* The object of a kind and name, NULL when there is none. */
 const json_t *ty_objects_find(const json_t *objects, const char *kind, const char *name);
 

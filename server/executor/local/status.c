@@ -50,6 +50,8 @@ static void take_state(struct local *local, struct tracked *run, struct ty_fact 
     run->last = fact->seen;
     if (fact->terminal)
         ty_tracked_end(local, run);
+    else if (!run->catching_up)
+        ty_run_release_left(local, run);
     if (!run->catching_up)
         ty_tracked_report(local, run);
 }
@@ -59,6 +61,8 @@ static void take_state(struct local *local, struct tracked *run, struct ty_fact 
 static void report_adopted(struct local *local, struct tracked *run)
 {
     run->catching_up = false;
+    if (run->phase == RUN_ALIVE)
+        ty_run_release_left(local, run);
     if (run->phase == RUN_OVER && run->has_run) {
         struct ty_observation last = run->last;
         run->last = run->first_run;

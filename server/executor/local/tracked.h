@@ -24,7 +24,10 @@ struct tracked {
     char job_id[TY_ID_TEXT];
     int32_t attempt;
     run_phase phase;
-    json_t *plan; /* while waiting */
+    json_t *plan;            /* until it is over */
+    int32_t replicas_wanted; /* a scale that is not carried out yet, 0 = none */
+    bool scaled;             /* by this daemon */
+    size_t told_size; /* what the supervisor found in plan.json when it looked last, 0 = unknown */
     bool sandboxed;
     bool same_boot;   /* begun since the machine came up: the pids noted mean something */
     bool stop_wanted; /* to be told to the supervisor as soon as it listens */
@@ -79,14 +82,26 @@ struct tracked *ty_run_take_up(struct local *local, const char *object, json_t *
  * (*missing_out true), or that cannot be told at this time. */
 struct tracked *ty_run_find(struct local *local, const char *object, bool *missing_out);
 
+/* --- scale.c --- */
+/* How many of the plan's replicas the run has now. */
+size_t ty_plan_size(const json_t *plan);
+/* Whether the supervisor is still to be told of the plan's size. */
+bool ty_run_scale_untold(const struct tracked *run);
+/* Carry out what is left of a scale. */
+void ty_run_scale(struct local *local, struct tracked *run);
+/* Give back the GPUs of replicas that have left, as the last status line has it. */
+void ty_run_release_left(struct local *local, struct tracked *run);
+
 /* --- waiting.c --- */
 /* What the run still lacks, as a STARTING observation's cause and message; TY_CAUSE_NONE = nothing.
  * Sets the root of images that have one by now. */
 ty_job_cause ty_local_lacks(struct local *local, struct tracked *run, char *message, size_t size);
-/* Take GPUs for the run; the plan learns which. False when too few are free: nothing is taken then.
- */
-bool ty_local_take_gpus(struct local *local, struct tracked *run);
+/* Take GPUs for the first `size` replicas of the run that have none yet; the plan learns which.
+ * False when too few are free: nothing is taken then. */
+bool ty_local_take_gpus(struct local *local, struct tracked *run, size_t size);
 void ty_local_release_gpus(struct local *local, const struct tracked *run);
+/* Those of one replica. */
+void ty_local_release_replica(struct local *local, const struct tracked *run, const char *replica);
 /* Note the GPUs an adopted run holds by its plan. */
 void ty_local_adopt_gpus(struct local *local, const struct tracked *run, const json_t *plan);
 

@@ -76,14 +76,26 @@ static bool lacks_root(struct local *local, const struct tracked *run, char *mes
     return false;
 }
 
-static int32_t gpus_wanted(const json_t *plan)
+static const char *replica_name(const json_t *plan, size_t place)
 {
-    const char *name;
-    json_t *count;
-    int32_t sum = 0;
-    json_t *gpus = json_object_get(plan, "gpus");
-    json_object_foreach(gpus, name, count) sum += (int32_t)json_integer_value(count);
-    return sum;
+    const json_t *replicas = json_object_get(plan, "replicas");
+    return ty_object_text(json_array_get(replicas, place), "name", "");
+}
+
+/* GPUs of the replica at `place`, 0 when it has been given them. */
+static int64_t gpus_lacking_at(const json_t *plan, size_t place)
+{
+    const char *name = replica_name(plan, place);
+    bool given = json_object_get(json_object_get(plan, "gpu_map"), name) != NULL;
+    return given ? 0 : ty_object_int(json_object_get(plan, "gpus"), name, 0);
+}
+
+static int32_t gpus_lacking(const json_t *plan, size_t size)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < size; i++)
+        sum += gpus_lacking_at(plan, i);
+    return (int32_t)sum;
 }
 
 static int32_t gpus_free(const struct local *local)
@@ -97,7 +109,7 @@ static int32_t gpus_free(const struct local *local)
 static bool lacks_gpus(const struct local *local, const struct tracked *run, char *message,
                        size_t size)
 {
-    int32_t wanted = gpus_wanted(run->plan);
+    int32_t wanted = gpus_lacking(run->plan, ty_plan_size(run->plan));
     int32_t free_count = gpus_free(local);
     if (wanted <= free_count)
         return false;
@@ -134,21 +146,23 @@ static void take_for(struct local *local, const struct tracked *run, int64_t cou
     }
 }
 
-bool ty_local_take_gpus(struct local *local, struct tracked *run)
+bool ty_local_take_gpus(struct local *local, struct tracked *run, size_t size)
 {
-    if (gpus_wanted(run->plan) > gpus_free(local))
+    if (gpus_lacking(run->plan, size) > gpus_free(local))
         return false;
-    const char *name;
-    json_t *count;
-    json_t *gpus = json_object_get(run->plan, "gpus");
-    json_t *map = json_object();
-    json_object_foreach(gpus, name, count)
-    {
+    if (!json_object_get(run->plan, "gpu_map") &&
+        json_object_set_new(run->plan, "gpu_map", json_object()) != 0)
+        return false;
+    json_t *map = json_object_get(run->plan, "gpu_map");
+    for (size_t i = 0; i < size; i++) {
         char list[LOCAL_GPUS_MAX * 4];
-        take_for(local, run, json_integer_value(count), list, sizeof list);
-        json_object_set_new(map, name, json_string(list));
+        int64_t count = gpus_lacking_at(run->plan, i);
+        if (count == 0)
+            continue;
+        take_for(local, run, count, list, sizeof list);
+        json_object_set_new(map, replica_name(run->plan, i), json_string(list));
     }
-    return json_object_set_new(run->plan, "gpu_map", map) == 0;
+    return true;
 }
 
 void ty_local_release_gpus(struct local *local, const struct tracked *run)
@@ -159,21 +173,31 @@ void ty_local_release_gpus(struct local *local, const struct tracked *run)
     }
 }
 
+/* Set the holder of each GPU of a list such as "0,1". */
+static void set_holder(struct local *local, const char *list, const struct tracked *from,
+                       const struct tracked *to)
+{
+    char *next = NULL;
+    for (const char *at = list; at && *at; at = *next == ',' ? next + 1 : next) {
+        long number = strtol(at, &next, 10);
+        if (next == at)
+            break;
+        if (number >= 0 && number < LOCAL_GPUS_MAX && (!from || local->gpu_holders[number] == from))
+            local->gpu_holders[number] = to;
+    }
+}
+
+void ty_local_release_replica(struct local *local, const struct tracked *run, const char *replica)
+{
+    json_t *map = json_object_get(run->plan, "gpu_map");
+    set_holder(local, json_string_value(json_object_get(map, replica)), run, NULL);
+    json_object_del(map, replica);
+}
+
 void ty_local_adopt_gpus(struct local *local, const struct tracked *run, const json_t *plan)
 {
     const char *name;
     json_t *list;
     json_t *map = json_object_get(plan, "gpu_map");
-    json_object_foreach(map, name, list)
-    {
-        char *next = NULL;
-        const char *at = json_string_value(list);
-        for (; at && *at; at = *next == ',' ? next + 1 : next) {
-            long number = strtol(at, &next, 10);
-            if (next == at)
-                break;
-            if (number >= 0 && number < LOCAL_GPUS_MAX)
-                local->gpu_holders[number] = run;
-        }
-    }
+    json_object_foreach(map, name, list) set_holder(local, json_string_value(list), NULL, run);
 }

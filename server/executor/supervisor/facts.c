@@ -111,8 +111,10 @@ ty_status ty_facts_state(int fd, const struct ty_op *op, const char *unenforced,
     put_exit(&writer, view.culprit);
     ty_json_key(&writer, "replicas");
     ty_json_array(&writer);
-    for (size_t i = 0; i < op->pod_count; i++)
-        put_replica(&writer, &op->pods[i]);
+    for (size_t i = 0; i < op->pod_count; i++) {
+        if (op->pods[i].state != TY_OP_ABSENT)
+            put_replica(&writer, &op->pods[i]);
+    }
     ty_json_end(&writer);
     ty_json_key(&writer, "conditions");
     ty_json_array(&writer);

@@ -6,7 +6,10 @@
  * Always and OnFailure start the container again in place after a back-off; the pod stays in phase
  * Running. The operator's part is in `reconcile`: it looks at the pods' phases after every event,
  * in fixed order Master then Worker, re-creates or fails by policy ExitCode and Never, counts
- * replicas, and sets the conditions. */
+ * replicas, and sets the conditions.
+ *
+ * A scale moves the border between the pods that belong to the run and those that are absent; what
+ * is beyond it and still ends is leaving. */
 #include "executor/supervisor/operator.h"
 
 #include "trainyard/base/str.h"
@@ -18,6 +21,12 @@ const char *const ty_op_role_names[TY_OP_ROLE_COUNT] = {"Master", "Worker"};
 static bool has_master(const struct ty_op *op)
 {
     return op->pod_count > 0 && op->pods[0].role == TY_OP_MASTER;
+}
+
+/* Whether the pod counts: it is one of the run's, and not the end of an earlier one of its name. */
+static bool counts_in(const struct ty_op *op, const struct ty_op_pod *pod)
+{
+    return (size_t)(pod - op->pods) < op->size && !pod->leaving;
 }
 
 /* --- phases as the operator sees them --- */
@@ -37,9 +46,11 @@ static struct counts count_role(const struct ty_op *op, ty_op_role role)
     struct counts counts = {0};
     for (size_t i = 0; i < op->pod_count; i++) {
         const struct ty_op_pod *pod = &op->pods[i];
-        if (pod->role != role)
+        if (pod->role != role || i >= op->size)
             continue;
         counts.replicas++;
+        if (pod->leaving)
+            continue;
         counts.succeeded += pod->state == TY_OP_SUCCEEDED;
         counts.active += phase_running(pod) && !pod->deleting;
         counts.failed += pod->state == TY_OP_FAILED || (phase_running(pod) && pod->deleting);
@@ -78,7 +89,7 @@ static void delete_pod(struct ty_op *op, struct ty_op_pod *pod, bool force, stru
 {
     if (!pod->alive) {
         if (pod->state != TY_OP_SUCCEEDED && pod->state != TY_OP_FAILED &&
-            pod->state != TY_OP_REMOVED) {
+            pod->state != TY_OP_REMOVED && pod->state != TY_OP_ABSENT) {
             pod->state = pod->has_exit && !pod->exit.not_started ? TY_OP_FAILED : TY_OP_REMOVED;
             op->changed = true;
         }
@@ -118,6 +129,31 @@ static void back_off(struct ty_op *op, struct ty_op_pod *pod, struct ty_op_now n
     pod->backoff_ms *= 2;
     if (pod->backoff_ms > op->rules.backoff_max_ms)
         pod->backoff_ms = op->rules.backoff_max_ms;
+}
+
+/* --- scaling --- */
+
+static void make_absent(struct ty_op_pod *pod)
+{
+    struct ty_op_pod absent = {.role = pod->role, .index = pod->index, .state = TY_OP_ABSENT};
+    ty_str_copy(absent.name, sizeof absent.name, pod->name);
+    *pod = absent;
+}
+
+static void leave(struct ty_op *op, struct ty_op_pod *pod, struct ty_op_now now)
+{
+    delete_pod(op, pod, false, now);
+    pod->leaving = pod->alive;
+    if (!pod->alive)
+        make_absent(pod);
+}
+
+/* The last of a pod that was to leave has ended; perhaps one of its name is wanted again. */
+static void left(struct ty_op *op, struct ty_op_pod *pod, struct ty_op_now now)
+{
+    make_absent(pod);
+    if (op->result == TY_OP_OPEN && counts_in(op, pod))
+        create_pod(op, pod, now);
 }
 
 /* --- the end of the job --- */
@@ -171,7 +207,7 @@ static bool reaches_limit(const struct ty_op *op)
     for (size_t i = 0; i < op->pod_count; i++) {
         const struct ty_op_pod *pod = &op->pods[i];
         ty_op_restart policy = op->rules.restart[pod->role];
-        if (policy != TY_OP_NEVER && phase_running(pod))
+        if (policy != TY_OP_NEVER && phase_running(pod) && counts_in(op, pod))
             sum += pod->restarts;
     }
     return sum >= op->rules.backoff_limit;
@@ -346,8 +382,13 @@ void ty_op_begin(struct ty_op *op, const struct ty_op_rules *rules, struct ty_op
     char message[TY_OP_TEXT];
     snprintf(message, sizeof message, "PyTorchJob %s is created.", rules->job);
     ty_op_set_condition(op, TY_OP_CREATED, message, now.us);
-    for (size_t i = 0; i < pod_count; i++)
-        create_pod(op, &pods[i], now);
+    op->size = rules->size > 0 && rules->size < pod_count ? rules->size : pod_count;
+    for (size_t i = 0; i < pod_count; i++) {
+        if (i < op->size)
+            create_pod(op, &pods[i], now);
+        else
+            pods[i].state = TY_OP_ABSENT;
+    }
 }
 
 void ty_op_started(struct ty_op *op, struct ty_op_pod *pod, struct ty_op_now now)
@@ -378,7 +419,26 @@ void ty_op_exited(struct ty_op *op, struct ty_op_pod *pod, const struct ty_op_ex
     pod->exit = *ended;
     pod->finished_at = now.us;
     op->changed = true;
-    container_ended(op, pod, now);
+    if (pod->leaving)
+        left(op, pod, now);
+    else
+        container_ended(op, pod, now);
+    reconcile(op, now);
+}
+
+void ty_op_scale(struct ty_op *op, size_t size, struct ty_op_now now)
+{
+    if (op->result != TY_OP_OPEN || size == 0 || size > op->pod_count || size == op->size)
+        return;
+    size_t before = op->size;
+    op->size = size;
+    op->changed = true;
+    for (size_t i = before; i > size; i--)
+        leave(op, &op->pods[i - 1], now);
+    for (size_t i = before; i < size; i++) {
+        if (!op->pods[i].leaving)
+            create_pod(op, &op->pods[i], now);
+    }
     reconcile(op, now);
 }
 

@@ -22,6 +22,8 @@ struct ty_op_rules {
     int64_t grace_ms[TY_OP_ROLE_COUNT]; /* between TERM and KILL */
     ty_op_clean clean_pods;
     bool elastic;
+    size_t size;           /* how many pods there are at first; the others are absent until the run
+                              is scaled; 0 = all */
     int32_t backoff_limit; /* -1 = none */
     int64_t deadline_ms;   /* after the start of the run; 0 = none */
     int64_t backoff_base_ms;
@@ -38,7 +40,8 @@ typedef enum {
     TY_OP_BACKOFF,     /* ended, will start again at next_ms */
     TY_OP_SUCCEEDED,
     TY_OP_FAILED,
-    TY_OP_REMOVED /* deleted with nothing left of it */
+    TY_OP_REMOVED, /* deleted with nothing left of it */
+    TY_OP_ABSENT   /* not part of the run as it is scaled now */
 } ty_op_state;
 
 /* What the caller must do to a pod now; it clears the mark. */
@@ -64,6 +67,7 @@ struct ty_op_pod {
     ty_op_todo todo;
     bool alive;       /* a process exists or was asked for */
     bool deleting;    /* being deleted: TERM was sent */
+    bool leaving;     /* deleted by a scale-down: its end counts for nothing */
     bool ever_ran;    /* since the pod was created */
     int32_t restarts; /* in place */
     int32_t recreated;
@@ -105,6 +109,7 @@ struct ty_op {
     struct ty_op_rules rules;
     struct ty_op_pod *pods; /* borrowed; Master first, then Workers by index */
     size_t pod_count;
+    size_t size; /* the first so many are the run's; those after them leave or are absent */
     struct ty_op_condition conditions[TY_OP_COND_COUNT]; /* in the operator's order */
     size_t condition_count;
     ty_op_result result;
@@ -134,6 +139,11 @@ void ty_op_exited(struct ty_op *op, struct ty_op_pod *pod, const struct ty_op_ex
 /* End everything: TERM, grace, KILL; `force` skips TERM and grace. The result is `result` (STOPPED
  * or LOST) unless the job had one before. Repeating is harmless. */
 void ty_op_stop(struct ty_op *op, ty_op_result result, bool force, struct ty_op_now now);
+
+/* Give an elastic run `size` pods (1 to pod_count). The highest indices go, with TERM, grace and
+ * KILL, and come: a pod of theirs is a new one, which begins when the old one of that name has
+ * ended. Repeating is harmless; a run that has its result stays as it is. */
+void ty_op_scale(struct ty_op *op, size_t size, struct ty_op_now now);
 
 /* Timers that are due. */
 void ty_op_tick(struct ty_op *op, struct ty_op_now now);

@@ -62,7 +62,7 @@ static const struct ty_op_pod *find_waiting(const struct ty_op *op, bool not_sta
     for (size_t i = 0; i < op->pod_count; i++) {
         const struct ty_op_pod *pod = &op->pods[i];
         bool waits = pod->state == TY_OP_BACKOFF || (pod->state == TY_OP_STARTING && pod->has_exit);
-        if (waits && pod->exit.not_started == not_started)
+        if (waits && !pod->leaving && pod->exit.not_started == not_started)
             return pod;
     }
     return NULL;

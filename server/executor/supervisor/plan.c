@@ -154,6 +154,9 @@ static void read_replicas(struct reader *reader, const json_t *document, struct 
     out->replica_count = count;
     for (size_t i = 0; i < count && !reader->failed; i++)
         read_replica(reader, json_array_get(replicas, i), &out->replicas[i]);
+    out->rules.size = count;
+    if (json_object_get(document, "size")) /* only an elastic run has one */
+        out->rules.size = (size_t)read_int(reader, document, "size", 1, (int64_t)count);
 }
 
 static void read_rules(struct reader *reader, const json_t *document, struct ty_plan *out)

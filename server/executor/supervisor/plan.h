@@ -54,7 +54,7 @@ struct ty_plan {
     uint16_t port; /* wanted for the rendezvous */
     struct ty_op_rules rules;
     struct ty_plan_replica *replicas; /* Master first, then Workers by index */
-    size_t replica_count;
+    size_t replica_count; /* all that there can be; rules.size says how many there are */
 };
 
 /* Read `name` in the folder. TY_NOT_FOUND, TY_CORRUPT (not a plan of this version), TY_NO_MEMORY.

@@ -25,14 +25,19 @@ static int32_t last_attempt(int logs_fd, const char *name)
     return status == TY_OK ? extent.attempts : 0;
 }
 
-ty_status ty_live_open(struct ty_live_replica *replica, const struct ty_plan_replica *plan,
-                       int logs_fd, struct ty_error *err)
+void ty_live_init(struct ty_live_replica *replica, const struct ty_plan_replica *plan)
 {
     *replica = (struct ty_live_replica){.plan = plan, .init_pidfd = -1};
     replica->process = (struct ty_process){.pidfd = -1, .socket_fd = -1, .output_fd = -1};
     replica->cgroup = (struct ty_cgroup){
         .procs_fds = {-1, -1}
     };
+}
+
+ty_status ty_live_open(struct ty_live_replica *replica, const struct ty_plan_replica *plan,
+                       int logs_fd, struct ty_error *err)
+{
+    ty_live_init(replica, plan);
     replica->log_attempt = last_attempt(logs_fd, plan->name);
     if (ty_log_writer_open(logs_fd, plan->name, &replica->log, err) != TY_OK)
         return err->status;

@@ -24,6 +24,9 @@ struct ty_live_replica {
     size_t head_len;
 };
 
+/* A replica without a process or a log. */
+void ty_live_init(struct ty_live_replica *replica, const struct ty_plan_replica *plan);
+
 /* Open the replica's log, continuing after what earlier runs of the job wrote. */
 ty_status ty_live_open(struct ty_live_replica *replica, const struct ty_plan_replica *plan,
                        int logs_fd, struct ty_error *err) TY_MUST_CHECK;

@@ -29,7 +29,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { EVENTS = 64, COMMAND_BYTES = 16, RESULT_TRIES = 24 * 3600 };
+enum { EVENTS = 64, COMMAND_BYTES = 16, RESULT_TRIES = 24 * 3600, PLAN_AGAIN_MS = 200 };
 
 typedef enum {
     FROM_INIT,
@@ -47,6 +47,8 @@ struct run {
     struct ty_live_replica *live;
     size_t count;
     struct ty_network network;
+    struct ty_plan *scaled; /* the plan as it was read last after a change of size; owned */
+    bool plan_changed;      /* plan.json says another size: to be read */
     char hosts_path[PATH_MAX];
     char scratch_path[PATH_MAX];
     int epoll_fd;
@@ -120,9 +122,26 @@ static void make_cgroup(struct run *run, struct ty_live_replica *live)
     run->cpu_unenforced |= limits.cpu_millis > 0 && !live->cgroup.cpu[0];
 }
 
+/* The plan in force: replicas of a run that was scaled start by the later one. */
+static struct ty_plan *plan_of(const struct run *run)
+{
+    return run->scaled ? run->scaled : run->options->plan;
+}
+
+static ty_status open_log(struct run *run, size_t place, struct ty_error *err)
+{
+    const struct ty_plan *plan = plan_of(run);
+    ty_auto_fd fd = open(plan->logs_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return ty_fail_errno(err, errno, "open the log folder");
+    return ty_live_open(&run->live[place], &plan->replicas[place], fd, err);
+}
+
 static ty_status start(struct run *run, size_t place, struct ty_error *err)
 {
     struct ty_live_replica *live = &run->live[place];
+    if (!live->log && open_log(run, place, err) != TY_OK) /* a replica that came by a scale */
+        return err->status;
     make_cgroup(run, live);
     const struct ty_process_setup setup = {.plan = run->options->plan,
                                            .replica = live->plan,
@@ -237,7 +256,49 @@ static void hear_process(struct run *run, size_t place)
     struct ty_op_exit ended;
     ty_live_ended(live, wait_status, run->options->clock, &ended);
     ty_op_exited(&run->op, &run->pods[place], &ended, now(run));
+    if (run->pods[place].state == TY_OP_ABSENT)
+        ty_live_close(live, true); /* gone by a scale: whoever follows its log has all of it */
     run->durable = true;
+}
+
+/* --- scaling: plan.json was replaced, and the call only says so --- */
+
+static ty_status fill_plan(struct run *run, struct ty_plan *plan, struct ty_error *err);
+
+/* The run's own plan of another size. */
+static ty_status read_scaled(struct run *run, struct ty_plan **plan_out, struct ty_error *err)
+{
+    struct ty_plan *plan = NULL;
+    ty_status status = ty_plan_read(AT_FDCWD, "plan.json", &plan, err);
+    if (status != TY_OK)
+        return status;
+    if (plan->replica_count != run->count || plan->attempt != run->options->plan->attempt)
+        status = ty_fail(err, TY_CORRUPT, "the plan of another run stands in the folder");
+    if (status == TY_OK)
+        status = fill_plan(run, plan, err);
+    if (status == TY_OK)
+        *plan_out = plan;
+    else
+        ty_plan_destroy(plan);
+    return status;
+}
+
+static void scale(struct run *run)
+{
+    struct ty_plan *plan = NULL;
+    struct ty_error why;
+    ty_status status = read_scaled(run, &plan, &why);
+    run->plan_changed = status != TY_OK && status != TY_CORRUPT; /* a shortage passes */
+    if (status != TY_OK) {
+        dprintf(STDERR_FILENO, "scale: %s\n", why.text);
+        return;
+    }
+    for (size_t i = 0; i < run->count; i++)
+        run->live[i].plan = &plan->replicas[i];
+    ty_plan_destroy(run->scaled);
+    run->scaled = plan;
+    ty_failpoint("supervisor.before_scale");
+    ty_op_scale(&run->op, plan->rules.size, now(run));
 }
 
 static void hear_control(struct run *run)
@@ -256,6 +317,8 @@ static void hear_caller(struct run *run, int fd)
         return;
     if (len > 0 && (ty_str_equal(command, "stop") || ty_str_equal(command, "kill")))
         ty_op_stop(&run->op, TY_OP_JOB_STOPPED, command[0] == 'k', now(run));
+    if (len > 0 && ty_str_equal(command, "scale"))
+        scale(run);
     close(fd); /* leaves the epoll set with it */
 }
 
@@ -304,6 +367,8 @@ static void take_in(struct run *run, uint64_t tag)
 static int wait_ms(const struct run *run)
 {
     int64_t wake = ty_op_wake(&run->op);
+    if (run->plan_changed)
+        return PLAN_AGAIN_MS;
     if (wake == 0)
         return -1;
     int64_t left = wake - now(run).ms;
@@ -318,6 +383,8 @@ static void turn(struct run *run)
     int count = epoll_wait(run->epoll_fd, events, EVENTS, wait_ms(run));
     for (int i = 0; i < count; i++)
         take_in(run, events[i].data.u64);
+    if (run->plan_changed)
+        scale(run);
     ty_op_tick(&run->op, now(run));
     carry_out(run);
     if (run->op.changed && !ty_op_over(&run->op))
@@ -347,9 +414,8 @@ static ty_status write_hosts(struct run *run, struct ty_error *err)
     return ty_write_all(fd, text.data, text.len, err);
 }
 
-static ty_status fill_plan(struct run *run, struct ty_error *err)
+static ty_status fill_plan(struct run *run, struct ty_plan *plan, struct ty_error *err)
 {
-    struct ty_plan *plan = run->options->plan;
     char text[TY_ADDRESS_TEXT];
     snprintf(text, sizeof text, "%u", run->network.port);
     ty_status status = ty_plan_fill(plan, "port", text, err);
@@ -371,13 +437,8 @@ static ty_status open_logs(struct run *run, struct ty_error *err)
 {
     const struct ty_plan *plan = run->options->plan;
     ty_status status = ty_folder_make(plan->logs_folder, err);
-    if (status != TY_OK)
-        return status;
-    ty_auto_fd fd = open(plan->logs_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return ty_fail_errno(err, errno, "open the log folder");
-    for (size_t i = 0; status == TY_OK && i < run->count; i++)
-        status = ty_live_open(&run->live[i], &plan->replicas[i], fd, err);
+    for (size_t i = 0; status == TY_OK && i < plan->rules.size; i++)
+        status = open_log(run, i, err);
     return status;
 }
 
@@ -406,13 +467,14 @@ static ty_status prepare(struct run *run, struct ty_error *err)
     if (!run->pods || !run->live)
         return ty_fail(err, TY_NO_MEMORY, "no memory for %zu replicas", run->count);
     for (size_t i = 0; i < run->count; i++) {
+        ty_live_init(&run->live[i], &plan->replicas[i]);
         run->pods[i].role = plan->replicas[i].role;
         run->pods[i].index = plan->replicas[i].index;
         ty_str_copy(run->pods[i].name, sizeof run->pods[i].name, plan->replicas[i].name);
     }
     ty_status status = ty_network_reserve(plan->object, plan->port, &run->network, err);
     if (status == TY_OK)
-        status = fill_plan(run, err);
+        status = fill_plan(run, run->options->plan, err);
     if (status == TY_OK)
         status = write_hosts(run, err);
     if (status == TY_OK)
@@ -442,6 +504,7 @@ static void release(struct run *run)
 {
     for (size_t i = 0; run->live && i < run->count; i++)
         ty_live_close(&run->live[i], false);
+    ty_plan_destroy(run->scaled);
     ty_network_done(&run->network);
     if (run->epoll_fd >= 0)
         close(run->epoll_fd);

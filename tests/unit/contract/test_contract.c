@@ -211,7 +211,7 @@ static void operations_are_found_by_id_by_path_and_by_number(void **state)
                     ty_operation_answer_types(operation, 401) != NULL);
     }
     assert_null(ty_contract_operation_at(contract, count));
-    assert_null(ty_contract_operation(contract, "jobs_scale"));
+    assert_null(ty_contract_operation(contract, "jobs_fly"));
     assert_null(ty_contract_operation_at_path(contract, "PUT", "/v1/jobs"));
     ty_contract_destroy(contract);
     ty_contract_destroy(NULL);

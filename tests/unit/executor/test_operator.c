@@ -19,16 +19,18 @@ typedef enum {
     TICK,
     STOP,
     FORCE,
-    SHUTDOWN
+    SHUTDOWN,
+    SCALE
 } event;
 
 struct step {
     event what;
     int pod;          /* 0 = the first of the roles that exist */
-    int value;        /* exit code, signal, or milliseconds that pass before a TICK */
+    int value;        /* exit code, signal, milliseconds that pass before a TICK, or a size */
     const char *kind; /* NULL = not compared */
     const char *cause;
     const char *todo; /* one letter a pod: - s t k; NULL = not compared */
+    const char *pods; /* one letter a pod: p(ending) r(unning) s(ucceeded) f(ailed) .(absent) */
 };
 
 struct scenario {
@@ -39,6 +41,7 @@ struct scenario {
     ty_op_clean clean;
     int backoff_limit; /* 0 = none; -1 stands for limit 0 */
     bool elastic;
+    int size; /* at first, 0 = all */
     int deadline_ms;
     struct step steps[24];
     const char *conditions; /* "Created Running Succeeded", a "-" before those with status False */
@@ -266,6 +269,87 @@ static const struct scenario scenarios[] = {
      .clean = TY_OP_CLEAN_RUNNING,
      .steps = {{TICK, 0, 199999, "starting", "", "--"}, {TICK, 0, 1, "starting", "", "t-"}},
      .last_message = "PyTorchJob j is failed because 1 Worker replica(s) failed."},
+    {.name = "scaled up and down: the highest indices come and go, the others go on",
+     .workers = 3,
+     .size = 1,
+     .restart = TY_OP_ON_FAILURE,
+     .clean = TY_OP_CLEAN_RUNNING,
+     .elastic = true,
+     .steps = {{STARTED, 0, 0, "running", "", "---", "r.."},
+               {SCALE, 0, 3, "running", "", "-ss", "rpp"},
+               {STARTED, 1, 0, "running", "", "---", "rrp"},
+               {STARTED, 2, 0, "running", "", "---", "rrr"},
+               {SCALE, 0, 1, "running", "", "-tt", "rrr"},
+               {KILLED, 2, 15, "running", "", "---", "rr."},
+               {TICK, 0, 30000, "running", "", "-k-", "rr."},
+               {KILLED, 1, 9, "running", "", "---", "r.."},
+               {EXITED, 0, 0, "succeeded", "", "---", "s.."}},
+     .conditions = "Created -Running Succeeded"},
+    {.name = "a good end of a worker that leaves is not the job's",
+     .workers = 2,
+     .restart = TY_OP_NEVER,
+     .elastic = true,
+     .steps = {{STARTED, 0, 0, NULL, NULL, "--", "rp"},
+               {STARTED, 1, 0, NULL, NULL, "--", "rr"},
+               {SCALE, 0, 1, "running", "", "-t", "rr"},
+               {EXITED, 1, 0, "running", "", "--", "r."},
+               {EXITED, 0, 3, "failed", "container_error", "--", "f."}}},
+    {.name = "a worker that is wanted again begins when the old one has ended",
+     .workers = 2,
+     .restart = TY_OP_ON_FAILURE,
+     .clean = TY_OP_CLEAN_RUNNING,
+     .elastic = true,
+     .steps = {{STARTED, 0, 0, NULL, NULL, "--", "rp"},
+               {STARTED, 1, 0, NULL, NULL, "--", "rr"},
+               {SCALE, 0, 1, "running", "", "-t", "rr"},
+               {SCALE, 0, 2, "running", "", "--", "rr"},
+               {KILLED, 1, 15, "running", "", "-s", "rp"},
+               {STARTED, 1, 0, "running", "", "--", "rr"},
+               {EXITED, 0, 0, "running", "", "-t", "sr"},
+               {KILLED, 1, 15, "succeeded", "", "--", "sf"}},
+     .conditions = "Created -Running Succeeded"},
+    {.name = "a worker that has not begun leaves without a process, one that waits to restart too",
+     .workers = 3,
+     .restart = TY_OP_ON_FAILURE,
+     .elastic = true,
+     .steps = {{STARTED, 0, 0, NULL, NULL, "---", "rpp"},
+               {STARTED, 1, 0, NULL, NULL, "---", "rrp"},
+               {EXITED, 1, 1, "restarting", "replica_restarted", "---", "rrp"},
+               {SCALE, 0, 1, "running", "", "--t", "r.p"},
+               {STARTED, 2, 0, "running", "", "---", "r.r"},
+               {KILLED, 2, 15, "running", "", "---", "r.."},
+               {TICK, 0, 60000, "running", "", "---", "r.."}}},
+    {.name = "the back-off limit does not count who has left",
+     .workers = 2,
+     .restart = TY_OP_ON_FAILURE,
+     .backoff_limit = 2,
+     .elastic = true,
+     .steps = {{STARTED, 0, 0, NULL, NULL, "--", NULL},
+               {STARTED, 1, 0, NULL, NULL, "--", NULL},
+               {EXITED, 1, 1, "restarting", "replica_restarted", "--", NULL},
+               {TICK, 0, 10000, NULL, NULL, "-s", NULL},
+               {STARTED, 1, 0, "running", "", "--", NULL},
+               {SCALE, 0, 1, "running", "", "-t", NULL},
+               {KILLED, 1, 15, "running", "", "--", "r."},
+               {EXITED, 0, 1, "restarting", "replica_restarted", "--", "r."}}},
+    {.name = "a stop takes along what leaves, and no scale brings anything back",
+     .workers = 2,
+     .restart = TY_OP_ON_FAILURE,
+     .elastic = true,
+     .steps = {{STARTED, 0, 0, NULL, NULL, "--", NULL},
+               {STARTED, 1, 0, NULL, NULL, "--", NULL},
+               {SCALE, 0, 1, "running", "", "-t", NULL},
+               {STOP, 0, 0, "running", "", "t-", NULL},
+               {SCALE, 0, 2, "running", "", "--", NULL},
+               {KILLED, 1, 15, "running", "", "--", "r."},
+               {KILLED, 0, 15, "stopped", "", "--", "f."}}},
+    {.name = "no size below one or above what there can be is taken",
+     .workers = 2,
+     .restart = TY_OP_ON_FAILURE,
+     .elastic = true,
+     .steps = {{STARTED, 0, 0, NULL, NULL, "--", "rp"},
+               {SCALE, 0, 0, "running", "", "--", "rp"},
+               {SCALE, 0, 3, "running", "", "--", "rp"}}},
 };
 /* clang-format on */
 
@@ -285,6 +369,7 @@ static void begin(struct bench *bench, const struct scenario *scenario)
         .grace_ms = {30000,             30000            },
         .clean_pods = scenario->clean,
         .elastic = scenario->elastic,
+        .size = (size_t)scenario->size,
         .backoff_limit = scenario->backoff_limit == 0    ? -1
                          : scenario->backoff_limit == -1 ? 0
                                                          : scenario->backoff_limit,
@@ -317,6 +402,13 @@ static void take_todo(struct bench *bench, char out[PODS + 1])
     }
 }
 
+static void list_pods(const struct bench *bench, char out[PODS + 1])
+{
+    memset(out, 0, PODS + 1);
+    for (size_t i = 0; i < bench->count; i++)
+        out[i] = bench->pods[i].state == TY_OP_ABSENT ? '.' : ty_op_pod_phase(&bench->pods[i])[0];
+}
+
 static void act(struct bench *bench, const struct step *step)
 {
     struct ty_op_pod *pod = &bench->pods[step->pod];
@@ -342,6 +434,9 @@ static void act(struct bench *bench, const struct step *step)
     case STOP:
     case FORCE:
         ty_op_stop(&bench->op, TY_OP_JOB_STOPPED, step->what == FORCE, bench->now);
+        return;
+    case SCALE:
+        ty_op_scale(&bench->op, (size_t)step->value, bench->now);
         return;
     case SHUTDOWN:
         ty_op_stop(&bench->op, TY_OP_JOB_LOST, false, bench->now);
@@ -373,6 +468,7 @@ static void play(const struct scenario *scenario)
 {
     struct bench bench;
     char todo[PODS + 1];
+    char pods[PODS + 1];
     char conditions[128];
     begin(&bench, scenario);
     take_todo(&bench, todo);
@@ -382,6 +478,8 @@ static void play(const struct scenario *scenario)
         act(&bench, step);
         take_todo(&bench, todo);
         compare(scenario->name, i, "the marks", todo, step->todo);
+        list_pods(&bench, pods);
+        compare(scenario->name, i, "the pods", pods, step->pods);
         ty_op_look(&bench.op, &view);
         compare(scenario->name, i, "the kind", view.kind, step->kind);
         compare(scenario->name, i, "the cause", view.cause, step->cause);
@@ -466,17 +564,22 @@ static void no_order_of_events_breaks_the_rules(void **state)
                                        .workers = 1 + round % 3,
                                        .restart = (ty_op_restart)(round / 6 % 4),
                                        .clean = (ty_op_clean)(round / 24 % 3),
-                                       .backoff_limit = round / 72 % 4};
+                                       .backoff_limit = round / 72 % 4,
+                                       .elastic = round % 2 == 0 && round / 288 % 2};
         begin(&bench, &rules);
         ty_op_result result = TY_OP_OPEN;
         size_t pod_count = (size_t)rules.workers + rules.master;
         for (int i = 0; i < 40; i++) {
             seed = seed * 1664525 + 1013904223;
-            struct step step = {.what = (event)(STARTED + (seed >> 16) % 7),
+            struct step step = {.what = (event)(STARTED + (seed >> 16) % 8),
                                 .pod = (int)((seed >> 8) % pod_count)};
             step.value = step.what == EXITED ? (int)(seed >> 20) % 3 : 9;
             if (step.what == TICK)
                 step.value = 10000;
+            if (step.what == FORCE) {
+                step.what = rules.elastic ? SCALE : TICK;
+                step.value = (int)(seed >> 20) % ((int)pod_count + 1);
+            }
             bool alive = bench.pods[step.pod].alive && bench.pods[step.pod].todo != TY_OP_DO_START;
             if (step.what >= TICK || alive)
                 act(&bench, &step);
