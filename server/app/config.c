@@ -54,6 +54,9 @@ static const struct config_key keys[] = {
      "time between failing /readyz and closing the door at SIGTERM; -1: 5 beyond loopback, else 0"                                                              },
     {"grace_seconds",               KEY_INTEGER, AT(grace_seconds),               "30",             0,  3600,
      "time between TERM and KILL when a job is stopped"                                                                                                         },
+    {"start_deadline_seconds",      KEY_INTEGER, AT(start_deadline_seconds),      "3600",           0,  31536000,
+     "how long a fault (image, mount, sandbox) may keep a job from starting before it fails; a "
+     "volume, GPUs or room are waited for without end; 0: without end, too"                                                                                     },
     {"keep_seconds",                KEY_INTEGER, AT(keep_seconds),                "2592000",        0,  INT64_C(31536000) * 100,
      "how long finished jobs, their logs and runs are kept unless a job or its tenant says "
      "otherwise; 0: for ever"                                                                                                                                   },

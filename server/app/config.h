@@ -27,6 +27,7 @@ struct ty_config {
     int64_t drain_seconds;
     int64_t drain_delay_seconds;
     int64_t grace_seconds;
+    int64_t start_deadline_seconds;
     int64_t keep_seconds;
     int64_t gpus; /* -1 = find out */
     int64_t restart_backoff_ms;

@@ -207,6 +207,8 @@ static ty_status make_engine(struct daemon *daemon, struct ty_error *err)
                                         .random = ty_random_system(),
                                         .log = &daemon->log,
                                         .default_keep_us = daemon->config.keep_seconds * 1000000,
+                                        .start_deadline_us =
+                                            daemon->config.start_deadline_seconds * 1000000,
                                         .data_folder = daemon->data};
     return ty_engine_create(&options, &daemon->engine, err);
 }

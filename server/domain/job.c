@@ -39,7 +39,7 @@ static const struct cause causes[TY_CAUSE_COUNT] = {
     [TY_CAUSE_EVICTED] = {"evicted", "A replica was evicted from its node."},
     [TY_CAUSE_NODE_LOST] = {"node_lost", "The node of a replica is gone."},
     [TY_CAUSE_PREEMPTED] = {"preempted", "A replica had to make room for others."},
-    [TY_CAUSE_DEADLINE_EXCEEDED] = {"deadline_exceeded", "It ran longer than timeout_seconds."},
+    [TY_CAUSE_DEADLINE_EXCEEDED] = {"deadline_exceeded", "It ran longer than timeout_seconds, or did not start in time."},
     [TY_CAUSE_RETRY_LIMIT_EXCEEDED] = {"retry_limit_exceeded",
         "Its replicas failed more often than max_retries allows."},
     [TY_CAUSE_CANCELLED_BY_USER] = {"cancelled_by_user", "Cancelled by a user."},
@@ -79,6 +79,20 @@ const char *ty_job_cause_text(ty_job_cause cause)
     unsigned index = (unsigned)cause;
 
     return index < TY_CAUSE_COUNT ? causes[index].text : "";
+}
+
+bool ty_job_cause_hinders(ty_job_cause cause)
+{
+    static const ty_job_cause faults[] = {
+        TY_CAUSE_IMAGE_PULL_FAILED, TY_CAUSE_IMAGE_NAME_INVALID, TY_CAUSE_MOUNT_FAILED,
+        TY_CAUSE_CRASH_LOOPING,     TY_CAUSE_CONTAINER_ERROR,    TY_CAUSE_OBJECT_CONFLICT,
+        TY_CAUSE_GATEWAY_ERROR,
+    };
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        if (faults[i] == cause)
+            return true;
+    return false;
 }
 
 ty_status ty_job_state_parse(const char *name, ty_job_state *state_out)

@@ -9,6 +9,7 @@
  *         suspended <---------------+
  *
  *   cancelling   from any state with a run: cancel, deadline, restart limit
+ *                from starting: what keeps it from starting has lasted too long
  *   cancelled    from queued and suspended without a run: cancel
  *                from cancelling: stopped, when the user asked for it
  *   failed       from cancelling: stopped, by deadline or restart limit
@@ -87,6 +88,7 @@ static const struct row rows[] = {
     /* the engine */
     {QUEUED,     SEEN(WAITING),      ANY,  STAY, TO(QUEUED),     CAUSE(WAITING_FOR_CAPACITY), 0},
     {QUEUED,     SEEN(ADMITTED),     IDLE, GO,   TO(STARTING),   CAUSE(ADMITTED), BEGIN},
+    {STARTING,   SEEN(START_DEADLINE), RUN, GO,  TO(CANCELLING), CAUSE(DEADLINE_EXCEEDED), 0},
     {ATTEMPT,    SEEN(DEADLINE),     ANY,  GO,   TO(CANCELLING), CAUSE(DEADLINE_EXCEEDED), 0},
     {STARTING,   SEEN(START_FAILED), ANY,  GO,   TO(FAILED),     CAUSE(SPEC_REJECTED), 0},
 
@@ -133,7 +135,7 @@ static bool from_user(ty_seen_kind kind)
 /* Whether the observation speaks of one attempt only. */
 static bool names_attempt(ty_seen_kind kind)
 {
-    return from_executor(kind) || kind == TY_SEEN_DEADLINE || kind == TY_SEEN_START_FAILED;
+    return from_executor(kind) || (kind >= TY_SEEN_START_DEADLINE && kind <= TY_SEEN_START_FAILED);
 }
 
 static const struct row *find_row(const struct ty_job_status *now, ty_seen_kind kind)
@@ -158,6 +160,8 @@ static const struct row *choose_row(const struct ty_job_status *now,
         return NULL;
     if (seen->kind == TY_SEEN_DEADLINE && (now->deadline_at == 0 || seen->at < now->deadline_at))
         return NULL; /* a timer of before a suspend, or one that went off early */
+    if (seen->kind == TY_SEEN_START_DEADLINE && !ty_job_cause_hinders(now->cause))
+        return NULL; /* it is overcome, or another thing is waited for */
     const struct row *row = find_row(now, seen->kind);
     bool goes_on = seen->kind == TY_SEEN_RUNNING || seen->kind == TY_SEEN_RESTARTING;
 

@@ -10,6 +10,8 @@
 #include "trainyard/base/failpoint.h"
 #include "trainyard/base/str.h"
 
+#include <stdio.h>
+
 enum { STOP_AGAIN_MS = 30000 };
 
 /* Monotonic time of a wall-clock moment, as the clocks stand to each other now. */
@@ -166,6 +168,27 @@ static bool deadline_passed(struct ty_engine *engine, struct live_job *job, int6
     return true;
 }
 
+/* The same for what has kept the run from starting for too long. */
+static bool start_deadline_passed(struct ty_engine *engine, struct live_job *job)
+{
+    const struct ty_job_status *status = &job->facts.status;
+    int64_t limit_us = engine->options.start_deadline_us;
+    if (limit_us == 0 || job->hindered_since == 0)
+        return false;
+    int64_t due = job->hindered_since + limit_us;
+    if (due > engine->now) {
+        live_wake_at(engine, job, to_monotonic(engine, due));
+        return false;
+    }
+    struct ty_observation seen = {
+        .kind = TY_SEEN_START_DEADLINE, .attempt = status->attempt, .at = engine->now};
+    (void)snprintf(seen.message, sizeof(seen.message), "not started within %lld s: %s: %.*s",
+                   (long long)(limit_us / 1000000), ty_job_cause_name(status->cause),
+                   (int)sizeof(seen.message) - 128, status->message);
+    tell(engine, job, &seen);
+    return true;
+}
+
 static bool must_wait(struct ty_engine *engine, struct live_job *job, const struct backoff *backoff)
 {
     if (backoff->due_ms <= engine->now_ms)
@@ -191,7 +214,7 @@ void drive_job(struct ty_engine *engine, struct live_job *job)
     struct ty_job_plan plan = ty_job_plan(&job->facts.status);
     if (plan.action != TY_PLAN_ADMIT)
         line_leave(engine, job);
-    if (deadline_passed(engine, job, plan.wake_at))
+    if (deadline_passed(engine, job, plan.wake_at) || start_deadline_passed(engine, job))
         return;
     bool calls = actions[plan.action].calls;
     if (calls && (!engine->executor_started || must_wait(engine, job, &job->call_backoff)))

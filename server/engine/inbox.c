@@ -12,6 +12,7 @@ void job_facts_take(struct job_facts *facts, const struct ty_job_record *record)
     facts->tenant = record->tenant;
     facts->revision = record->revision;
     facts->created_at = record->created_at;
+    facts->updated_at = record->updated_at;
     facts->timeout_seconds = record->timeout_seconds;
     facts->priority = record->priority;
     facts->replicas = record->replicas;

@@ -14,6 +14,7 @@ struct job_facts {
     int64_t tenant;
     int64_t revision;
     int64_t created_at;
+    int64_t updated_at; /* of the last transition, or of a later PATCH */
     int64_t timeout_seconds;
     int32_t priority;
     int32_t replicas;

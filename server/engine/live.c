@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#define MENDED_US INT64_C(60000000)
+
 struct live_job *live_find(struct ty_engine *engine, const char *id)
 {
     return ty_map_get(engine->jobs, id);
@@ -144,6 +146,23 @@ static void forget_calls(struct live_job *job, const struct ty_job_status *next)
     backoff_reset(&job->call_backoff);
 }
 
+/* Since when a fault keeps the run from starting. A new gateway leaves the executor a while to say
+ * that it is mended. */
+static void note_hindrance(const struct ty_engine *engine, struct live_job *job)
+{
+    const struct ty_job_status *status = &job->facts.status;
+    if (status->state != TY_JOB_STARTING || !ty_job_cause_hinders(status->cause)) {
+        job->hindered_since = 0;
+        return;
+    }
+    if (job->hindered_since != 0)
+        return;
+    int64_t earliest = engine->now - engine->options.start_deadline_us + MENDED_US;
+    if (earliest > engine->now)
+        earliest = engine->now;
+    job->hindered_since = job->facts.updated_at > earliest ? job->facts.updated_at : earliest;
+}
+
 ty_status live_take(struct ty_engine *engine, const struct job_facts *facts)
 {
     struct live_job *job = live_find(engine, facts->id);
@@ -160,6 +179,7 @@ ty_status live_take(struct ty_engine *engine, const struct job_facts *facts)
         resize(engine, job, facts);
         job->facts = *facts;
     }
+    note_hindrance(engine, job);
     if (facts->status.run_active)
         job->admitting = false;
     live_settle(engine, job);

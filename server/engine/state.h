@@ -46,7 +46,8 @@ struct live_job {
     int32_t scaled_replicas;
     bool check_due; /* found in the records at start: ask how its run stands */
     struct backoff call_backoff;
-    bool rules_known; /* the next two were read from the spec */
+    int64_t hindered_since; /* wall clock: starting, with a cause that hinders; 0 = is not */
+    bool rules_known;       /* the next two were read from the spec */
     int32_t restart_limit;
     bool prunes; /* keep_last: older checkpoints are removed */
 

@@ -6,6 +6,7 @@ import concurrent.futures
 import time
 
 import pytest
+from gateway import Gateway
 
 IMAGE = "pytorch/pytorch:2.0.0"
 SLEEP = {"command": ["sleep", "600"]}
@@ -296,3 +297,21 @@ def test_a_missing_claim_is_waited_for(gateway):
     assert waiting["cause"] == "volume_not_found" and "not-there-yet" in waiting["message"]
     assert gateway.post("/v1/volumes", {"name": "not-there-yet", "size": "1Gi"}).status_code == 201
     assert gateway.wait(job["id"])["state"] == "succeeded"
+
+
+def test_a_fault_keeps_a_job_from_starting_for_a_while_and_a_missing_volume_without_end(tmp_path):
+    roots = f"here/*={tmp_path / 'later'},*=/"
+    with Gateway("--image-roots", roots, "--start-deadline-seconds", "3", "--grace-seconds", "1") as gateway:
+        waits = gateway.submit(command=["true"], dataset="not-yet")
+        stuck = gateway.submit(command=["true"], image="here/never:1")
+        done = gateway.wait(stuck["id"])
+        assert (done["state"], done["cause"]) == ("failed", "deadline_exceeded")
+        assert done["message"].startswith("not started within 3 s: image_pull_failed: image here/never:1")
+        steps = gateway.get(f"/v1/jobs/{stuck['id']}/transitions").json()["items"]
+        assert [(step["to"], step["cause"]) for step in steps][-3:] == [
+            ("starting", "image_pull_failed"), ("cancelling", "deadline_exceeded"), ("failed", "deadline_exceeded"),
+        ]  # fmt: skip
+        seen = gateway.get(f"/v1/jobs/{waits['id']}").json()
+        assert (seen["state"], seen["cause"]) == ("starting", "volume_not_found")
+        gateway.post("/v1/volumes", {"name": "not-yet", "size": "1Mi"})
+        assert gateway.wait(waits["id"])["state"] == "succeeded"

@@ -102,6 +102,10 @@ const char *ty_job_cause_name(ty_job_cause cause);
 /* The cause in words for people, used where an observation brings no message; a static string. */
 const char *ty_job_cause_text(ty_job_cause cause);
 
+/* Whether a job that is starting with this cause meets a fault that somebody has to mend, which the
+ * start deadline bounds: as against waiting for what is yet to come (a claim, room, a word). */
+bool ty_job_cause_hinders(ty_job_cause cause);
+
 /* The reverse; TY_INVALID for an unknown name, output untouched. */
 ty_status ty_job_state_parse(const char *name, ty_job_state *state_out) TY_MUST_CHECK;
 ty_status ty_job_cause_parse(const char *name, ty_job_cause *cause_out) TY_MUST_CHECK;

@@ -8,10 +8,11 @@
 
 typedef enum {
     /* the engine */
-    TY_SEEN_WAITING = 0,  /* not admitted: cause waiting_for_quota or waiting_for_capacity */
-    TY_SEEN_ADMITTED,     /* quota and capacity were taken: attempt + 1, run_active from here on */
-    TY_SEEN_DEADLINE,     /* timeout_seconds have passed */
-    TY_SEEN_START_FAILED, /* the executor refuses the objects for good: cause says why */
+    TY_SEEN_WAITING = 0, /* not admitted: cause waiting_for_quota or waiting_for_capacity */
+    TY_SEEN_ADMITTED,    /* quota and capacity were taken: attempt + 1, run_active from here on */
+    TY_SEEN_START_DEADLINE, /* what keeps the attempt from starting has lasted too long */
+    TY_SEEN_DEADLINE,       /* timeout_seconds have passed */
+    TY_SEEN_START_FAILED,   /* the executor refuses the objects for good: cause says why */
     /* the executor */
     TY_SEEN_STARTING, /* accepted, nothing runs yet: cause volume_not_found, image_pull_failed, … or
                          none */
@@ -64,6 +65,8 @@ typedef enum {
  *   - DEADLINE on a live run gives `cancelling` with cause deadline_exceeded (the run is being
  * stopped); the word that it has stopped gives `failed` with that cause. In `cancelling` the cause
  * is always the reason of the stop.
+ *   - START_DEADLINE does the same to a run that is kept from starting by a cause that
+ * ty_job_cause_hinders, and to no other; the message given says what it was.
  *   - A result that came first wins: SUCCEEDED or FAILED while cancelling, suspended or queued
  * again (a run that had not stopped yet) ends the job with that result.
  *   - GONE or STOPPED that nobody asked for gives `lost` (object_deleted): never started again by

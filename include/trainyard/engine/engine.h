@@ -24,8 +24,9 @@ struct ty_engine_options {
     const struct ty_clock *clock;
     const struct ty_random *random;
     const struct ty_log *log;
-    int64_t default_keep_us; /* retention of finished jobs, 0 = for ever */
-    const char *data_folder; /* logs of removed jobs are deleted below it; NULL = none */
+    int64_t default_keep_us;   /* retention of finished jobs, 0 = for ever */
+    int64_t start_deadline_us; /* how long a fault may keep a run from starting, 0 = for ever */
+    const char *data_folder;   /* logs of removed jobs are deleted below it; NULL = none */
 };
 
 /* Order of shutting down: stop the engine, destroy the executor, close the store (which finishes

@@ -46,8 +46,8 @@ static struct ty_observation seen_of(ty_seen_kind kind)
  *   S succeeded  F failed  C cancelled  L lost
  * or  . ignored  t touched  f forbidden  = same state (changed by its cause).
  * Columns:
- *   waiting admitted deadline start_failed | starting running restarting succeeded failed stopped
- *   gone | cancel suspend resume */
+ *   waiting admitted start_deadline deadline start_failed | starting running restarting succeeded
+ * failed stopped gone | cancel suspend resume */
 struct matrix_row {
     ty_job_state state;
     bool run_active;
@@ -55,22 +55,22 @@ struct matrix_row {
 };
 
 static const struct matrix_row matrix[] = {
-    {TY_JOB_QUEUED,     false, "=s.. ....... Cp."},
-    {TY_JOB_QUEUED,     true,  "=... tttSFtt cp."},
-    {TY_JOB_STARTING,   true,  "..cF =rRSFLL cp."},
-    {TY_JOB_RUNNING,    true,  "..c. t=RSFLL cp."},
-    {TY_JOB_RESTARTING, true,  "..c. tr=SFLL cp."},
-    {TY_JOB_SUSPENDED,  false, ".... ....... C.q"},
-    {TY_JOB_SUSPENDED,  true,  ".... tttSFtt c.q"},
-    {TY_JOB_CANCELLING, true,  ".... tttSFCC .ff"},
-    {TY_JOB_SUCCEEDED,  false, ".... ....... fff"},
-    {TY_JOB_SUCCEEDED,  true,  ".... ...tttt fff"},
-    {TY_JOB_FAILED,     false, ".... ....... fff"},
-    {TY_JOB_FAILED,     true,  ".... ...tttt fff"},
-    {TY_JOB_CANCELLED,  false, ".... ....... .ff"},
-    {TY_JOB_CANCELLED,  true,  ".... ...tttt .ff"},
-    {TY_JOB_LOST,       false, ".... ....... fff"},
-    {TY_JOB_LOST,       true,  ".... ...tttt fff"},
+    {TY_JOB_QUEUED,     false, "=s... ....... Cp."},
+    {TY_JOB_QUEUED,     true,  "=.... tttSFtt cp."},
+    {TY_JOB_STARTING,   true,  "...cF =rRSFLL cp."},
+    {TY_JOB_RUNNING,    true,  "...c. t=RSFLL cp."},
+    {TY_JOB_RESTARTING, true,  "...c. tr=SFLL cp."},
+    {TY_JOB_SUSPENDED,  false, "..... ....... C.q"},
+    {TY_JOB_SUSPENDED,  true,  "..... tttSFtt c.q"},
+    {TY_JOB_CANCELLING, true,  "..... tttSFCC .ff"},
+    {TY_JOB_SUCCEEDED,  false, "..... ....... fff"},
+    {TY_JOB_SUCCEEDED,  true,  "..... ...tttt fff"},
+    {TY_JOB_FAILED,     false, "..... ....... fff"},
+    {TY_JOB_FAILED,     true,  "..... ...tttt fff"},
+    {TY_JOB_CANCELLED,  false, "..... ....... .ff"},
+    {TY_JOB_CANCELLED,  true,  "..... ...tttt .ff"},
+    {TY_JOB_LOST,       false, "..... ....... fff"},
+    {TY_JOB_LOST,       true,  "..... ...tttt fff"},
 };
 
 static const char state_letters[TY_JOB_STATE_COUNT] = {'q', 's', 'r', 'R', 'p',
@@ -565,6 +565,52 @@ static void a_deadline_stops_the_run_and_then_fails_the_job(void **state)
     assert_int_equal(story.cause, TY_CAUSE_DEADLINE_EXCEEDED);
 }
 
+static void a_start_deadline_ends_what_a_fault_keeps_from_starting_and_nothing_else(void **state)
+{
+    static const struct {
+        ty_job_cause cause;
+        bool hinders;
+    } cases[] = {
+        {TY_CAUSE_IMAGE_PULL_FAILED,       true },
+        {TY_CAUSE_IMAGE_NAME_INVALID,      true },
+        {TY_CAUSE_MOUNT_FAILED,            true },
+        {TY_CAUSE_CRASH_LOOPING,           true },
+        {TY_CAUSE_CONTAINER_ERROR,         true },
+        {TY_CAUSE_OBJECT_CONFLICT,         true },
+        {TY_CAUSE_GATEWAY_ERROR,           true },
+        {TY_CAUSE_NONE,                    false},
+        {TY_CAUSE_VOLUME_NOT_FOUND,        false},
+        {TY_CAUSE_UNSCHEDULABLE,           false},
+        {TY_CAUSE_WAITING_FOR_CAPACITY,    false},
+        {TY_CAUSE_OPERATOR_NOT_RESPONDING, false},
+    };
+    struct ty_observation late = seen_of(TY_SEEN_START_DEADLINE);
+
+    (void)state;
+    late.attempt = 1;
+    ty_str_copy(late.message, sizeof late.message, "not started within 60 s: so and so");
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        struct ty_observation waits = seen_of(TY_SEEN_STARTING);
+
+        begin_story(false);
+        tell_kind(TY_SEEN_ADMITTED, 10 * SECOND);
+        waits.attempt = 1;
+        waits.cause = cases[i].cause;
+        (void)tell(&waits, &no_rules);
+        if (!cases[i].hinders) {
+            assert_int_equal(tell(&late, &no_rules), TY_STEP_IGNORED);
+            continue;
+        }
+        assert_int_equal(tell(&late, &no_rules), TY_STEP_CHANGED);
+        assert_int_equal(story.state, TY_JOB_CANCELLING);
+        assert_int_equal(ty_job_plan(&story).action, TY_PLAN_STOP);
+        assert_int_equal(tell_kind(TY_SEEN_STOPPED, 400 * SECOND), TY_STEP_CHANGED);
+        assert_int_equal(story.state, TY_JOB_FAILED);
+        assert_int_equal(story.cause, TY_CAUSE_DEADLINE_EXCEEDED);
+        assert_string_equal(story.message, late.message);
+    }
+}
+
 static void a_cancel_keeps_the_message_of_the_user_to_the_end(void **state)
 {
     struct ty_observation seen = seen_of(TY_SEEN_CANCEL);
@@ -736,6 +782,7 @@ int main(void)
         cmocka_unit_test(a_plain_job_goes_from_queued_to_succeeded),
         cmocka_unit_test(a_missing_claim_shows_and_goes_away_again),
         cmocka_unit_test(a_deadline_stops_the_run_and_then_fails_the_job),
+        cmocka_unit_test(a_start_deadline_ends_what_a_fault_keeps_from_starting_and_nothing_else),
         cmocka_unit_test(a_cancel_keeps_the_message_of_the_user_to_the_end),
         cmocka_unit_test(a_result_that_came_before_the_stop_wins),
         cmocka_unit_test(a_resumed_job_waits_until_its_old_run_is_over),

@@ -151,6 +151,89 @@ static void a_deadline_stops_the_run_and_fails_the_job(void **state)
     assert_state(fixture, job.id, TY_JOB_FAILED, TY_CAUSE_DEADLINE_EXCEEDED);
 }
 
+static void see_cause(struct engine_fixture *fixture, const char *id, ty_job_cause cause)
+{
+    struct ty_observation seen = {.kind = TY_SEEN_STARTING, .attempt = 1, .cause = cause};
+    ty_str_copy(seen.message, sizeof(seen.message), "so and so");
+    engine_see_more(fixture, id, &seen);
+}
+
+/* With a start deadline of ten minutes, which only a new engine knows. */
+static void give_start_deadline(struct engine_fixture *fixture)
+{
+    fixture->options.start_deadline_us = INT64_C(600000000);
+    engine_close(fixture);
+    engine_open(fixture);
+    (void)engine_settle(fixture);
+}
+
+static void a_fault_may_keep_a_job_from_starting_until_the_start_deadline(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked jobs[3] = {0};
+    give_start_deadline(fixture);
+    for (size_t i = 0; i < UNIT_COUNT(jobs); i++)
+        engine_submit(fixture, &jobs[i], "a");
+    see_cause(fixture, jobs[0].id, TY_CAUSE_VOLUME_NOT_FOUND);
+    see_cause(fixture, jobs[1].id, TY_CAUSE_MOUNT_FAILED);
+    see_cause(fixture, jobs[2].id, TY_CAUSE_IMAGE_PULL_FAILED);
+    engine_pass(fixture, 300000);
+    see_cause(fixture, jobs[1].id, TY_CAUSE_IMAGE_PULL_FAILED); /* another fault, no new time */
+    engine_see(fixture, jobs[2].id, TY_SEEN_RUNNING, 1);        /* mended */
+    engine_pass(fixture, 299000);
+    assert_state(fixture, jobs[1].id, TY_JOB_STARTING, TY_CAUSE_IMAGE_PULL_FAILED);
+    engine_pass(fixture, 1001);
+    assert_state(fixture, jobs[1].id, TY_JOB_CANCELLING, TY_CAUSE_DEADLINE_EXCEEDED);
+    assert_int_equal(count_calls(fixture, CALL_STOP, jobs[1].id), 1);
+    engine_see(fixture, jobs[1].id, TY_SEEN_STOPPED, 1);
+    assert_state(fixture, jobs[1].id, TY_JOB_FAILED, TY_CAUSE_DEADLINE_EXCEEDED);
+    assert_string_equal(stored(fixture, jobs[1].id).message,
+                        "not started within 600 s: image_pull_failed: so and so");
+    engine_pass(fixture, 86400000);
+    assert_state(fixture, jobs[0].id, TY_JOB_STARTING, TY_CAUSE_VOLUME_NOT_FOUND);
+    assert_state(fixture, jobs[2].id, TY_JOB_RUNNING, TY_CAUSE_REPLICAS_STARTED);
+    see_cause(fixture, jobs[0].id, TY_CAUSE_MOUNT_FAILED); /* from here on only */
+    engine_pass(fixture, 599000);
+    assert_state(fixture, jobs[0].id, TY_JOB_STARTING, TY_CAUSE_MOUNT_FAILED);
+    engine_pass(fixture, 1001);
+    assert_state(fixture, jobs[0].id, TY_JOB_CANCELLING, TY_CAUSE_DEADLINE_EXCEEDED);
+}
+
+static void a_start_deadline_outlives_the_engine_and_leaves_a_new_one_a_minute(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked jobs[2] = {0};
+    give_start_deadline(fixture);
+    engine_submit(fixture, &jobs[0], "a");
+    see_cause(fixture, jobs[0].id, TY_CAUSE_MOUNT_FAILED);
+    engine_pass(fixture, 400000);
+    engine_submit(fixture, &jobs[1], "b");
+    see_cause(fixture, jobs[1].id, TY_CAUSE_MOUNT_FAILED);
+    engine_close(fixture);
+    atomic_fetch_add(&fixture->store.time.wall_us, INT64_C(250000000));
+    atomic_fetch_add(&fixture->store.time.monotonic_ms, 250000);
+    engine_open(fixture);
+    (void)engine_settle(fixture);
+    engine_pass(fixture, 59000);
+    assert_state(fixture, jobs[0].id, TY_JOB_STARTING, TY_CAUSE_MOUNT_FAILED);
+    engine_pass(fixture, 1001);
+    assert_state(fixture, jobs[0].id, TY_JOB_CANCELLING, TY_CAUSE_DEADLINE_EXCEEDED);
+    engine_pass(fixture, 288000);
+    assert_state(fixture, jobs[1].id, TY_JOB_STARTING, TY_CAUSE_MOUNT_FAILED);
+    engine_pass(fixture, 2001);
+    assert_state(fixture, jobs[1].id, TY_JOB_CANCELLING, TY_CAUSE_DEADLINE_EXCEEDED);
+}
+
+static void without_a_start_deadline_a_fault_is_waited_out(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked job = {0};
+    engine_submit(fixture, &job, "a");
+    see_cause(fixture, job.id, TY_CAUSE_MOUNT_FAILED);
+    engine_pass(fixture, 86400000);
+    assert_state(fixture, job.id, TY_JOB_STARTING, TY_CAUSE_MOUNT_FAILED);
+}
+
 static void a_deadline_follows_a_clock_that_is_set(void **state)
 {
     struct engine_fixture *fixture = *state;
@@ -420,6 +503,9 @@ int main(void)
         LIFE(a_stored_spec_that_cannot_be_read_is_the_gateways_fault),
         LIFE(a_deadline_stops_the_run_and_fails_the_job),
         LIFE(a_deadline_follows_a_clock_that_is_set),
+        LIFE(a_fault_may_keep_a_job_from_starting_until_the_start_deadline),
+        LIFE(a_start_deadline_outlives_the_engine_and_leaves_a_new_one_a_minute),
+        LIFE(without_a_start_deadline_a_fault_is_waited_out),
         LIFE(an_unanswered_stop_is_asked_again),
         LIFE(a_suspended_job_goes_on_with_a_new_attempt_only_after_the_old_one_has_ended),
         LIFE(what_waits_is_told_why_and_where_it_stands),
