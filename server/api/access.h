@@ -1,4 +1,4 @@
-/* Tokens and tenants as JSON, for the files of both. */
+/* What the files of tokens and of tenants share. */
 #ifndef TRAINYARD_API_ACCESS_H
 #define TRAINYARD_API_ACCESS_H
 
@@ -6,16 +6,10 @@
 
 void write_token(struct ty_json_writer *writer, const struct ty_token_record *token,
                  const char *secret);
-void write_tenant(struct ty_json_writer *writer, const struct ty_tenant_record *tenant,
-                  const struct ty_tenant_counts *counts);
 void write_scopes(struct ty_json_writer *writer, uint64_t scopes);
 
 /* After a change of tokens or tenants: authentication must know before the answer leaves. */
 ty_status reload_access(struct ty_api *api, struct ty_request *request,
                         struct ty_error *err) TY_MUST_CHECK;
-
-/* How many of the tenant's jobs there are. */
-ty_status count_tenant(struct ty_api *api, struct ty_request *request, int64_t tenant,
-                       struct ty_tenant_counts *counts_out, struct ty_error *err) TY_MUST_CHECK;
 
 #endif

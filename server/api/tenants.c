@@ -25,8 +25,8 @@ static void put_limit(struct ty_json_writer *writer, const char *key, int32_t li
     ty_json_put_int_or_null(writer, key, limit >= 0, limit);
 }
 
-void write_tenant(struct ty_json_writer *writer, const struct ty_tenant_record *tenant,
-                  const struct ty_tenant_counts *counts)
+static void write_tenant(struct ty_json_writer *writer, const struct ty_tenant_record *tenant,
+                         const struct ty_tenant_counts *counts)
 {
     char etag[API_ETAG];
     char path[TENANT_PATH];

@@ -80,8 +80,7 @@ void ty_connection_completed(struct ty_connection *connection);
 /* Judge the deadlines; under the server's lock, any thread. */
 void ty_connection_tend(struct ty_connection *connection, int64_t now_ms);
 
-/* A connection by its descriptor (socket.c); NULL for a descriptor that is none of ours. */
-struct ty_connection *ty_socket_find(int fd);
+/* The connections by their descriptors (socket.c). */
 bool ty_socket_enter(int fd,
                      struct ty_connection *connection); /* false: the descriptor is too high */
 void ty_socket_leave(int fd);

@@ -18,7 +18,7 @@ static const struct {
     {505, "HTTP Version Not Supported"     },
 };
 
-const char *ty_reason_phrase(int status)
+static const char *reason_phrase(int status)
 {
     for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
         if (phrases[i].status == status)
@@ -36,7 +36,7 @@ void ty_reject_write(struct ty_buf *buf, const struct ty_problem_kind *kind, con
     ty_problem_write(&body, kind, detail, "/", request_id, NULL);
     ty_http_date_format(wall_us, date);
     ty_buf_addf(buf, "HTTP/1.1 %d %s\r\nDate: %s\r\nConnection: close\r\nRequest-Id: %s\r\n",
-                kind->status, ty_reason_phrase(kind->status), date, request_id);
+                kind->status, reason_phrase(kind->status), date, request_id);
     for (size_t i = 0; i < ty_common_field_count; i++)
         ty_buf_addf(buf, "%s: %s\r\n", ty_common_fields[i].name, ty_common_fields[i].value);
     if (kind->status == 503)

@@ -12,7 +12,4 @@
 void ty_reject_write(struct ty_buf *buf, const struct ty_problem_kind *kind, const char *detail,
                      const char *request_id, int64_t wall_us, bool head_only);
 
-/* "Bad Request"; "" for a status without a name here. */
-const char *ty_reason_phrase(int status);
-
 #endif

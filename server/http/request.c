@@ -122,11 +122,6 @@ ty_method ty_request_method(const struct ty_request *request)
     return request->method;
 }
 
-bool ty_request_is_head(const struct ty_request *request)
-{
-    return request->is_head;
-}
-
 const char *ty_request_target(const struct ty_request *request)
 {
     return request->head->target;

@@ -28,7 +28,8 @@ ssize_t __real_recv(int fd, void *buf, size_t len,
 ssize_t __wrap_recv(int fd, void *buf, size_t len,
                     int flags); /* NOLINT(bugprone-reserved-identifier) */
 
-struct ty_connection *ty_socket_find(int fd)
+/* NULL for a descriptor that is none of ours. */
+static struct ty_connection *find(int fd)
 {
     return fd >= 0 && fd < DESCRIPTORS
                ? atomic_load_explicit(&by_descriptor[fd], memory_order_acquire)
@@ -56,7 +57,7 @@ ssize_t ty_socket_receive(int fd, void *buf, size_t len)
 
 ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
 {
-    struct ty_connection *connection = ty_socket_find(fd);
+    struct ty_connection *connection = find(fd);
 
     if (!connection)
         return __real_recv(fd, buf, len, flags);
@@ -78,7 +79,7 @@ ssize_t __wrap_sendfile64(int out, int in, off64_t *offset, size_t count)
 {
     ssize_t sent = __real_sendfile64(out, in, offset, count);
 
-    if (sent < 0 || (size_t)sent == count || !ty_socket_find(out) || !has_ended(in, *offset))
+    if (sent < 0 || (size_t)sent == count || !find(out) || !has_ended(in, *offset))
         return sent;
     shutdown(out, SHUT_RDWR);
     if (sent > 0)

@@ -19,7 +19,7 @@ struct ty_route;
 
 typedef enum {
     TY_METHOD_GET,
-    TY_METHOD_HEAD, /* handlers see HEAD requests as TY_METHOD_GET; ty_request_is_head tells */
+    TY_METHOD_HEAD, /* handlers see HEAD requests as TY_METHOD_GET */
     TY_METHOD_POST,
     TY_METHOD_PUT,
     TY_METHOD_PATCH,
@@ -35,7 +35,6 @@ typedef enum {
 const char *ty_method_name(ty_method method);
 
 ty_method ty_request_method(const struct ty_request *request);
-bool ty_request_is_head(const struct ty_request *request);
 
 /* The request target as it was sent ("/v1/jobs?limit=5"), still encoded. Never forward it anywhere.
  */

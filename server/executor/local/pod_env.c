@@ -18,7 +18,8 @@ void ty_pod_name(const struct ty_pod *pod, char *out, size_t size)
     snprintf(out, size, "%s-%d", role_words[pod->role], (int)pod->index);
 }
 
-void ty_pod_token(const struct ty_pod *pod, const char *what, char *out, size_t size)
+/* A token of supervisor/plan.h, such as "port". */
+static void pod_token(const struct ty_pod *pod, const char *what, char *out, size_t size)
 {
     snprintf(out, size, "\001%s:%s\001", pod->job->name, what);
 }
@@ -119,7 +120,7 @@ static void add_field(struct adder *adder, const char *name, const char *path)
     } else if (ty_str_equal(path, "status.podIP") || ty_str_equal(path, "status.hostIP")) {
         char what[64];
         snprintf(what, sizeof what, "ip:%s", replica);
-        ty_pod_token(pod, what, text, sizeof text);
+        pod_token(pod, what, text, sizeof text);
     } else if (ty_str_equal(path, "spec.nodeName")) {
         snprintf(text, sizeof text, "localhost");
     } else {
@@ -139,7 +140,7 @@ static void add_secret(struct adder *adder, const char *name, const json_t *refe
             ty_secret_note(adder->pod->secrets->variables, ty_object_text(reference, "name", ""),
                            ty_object_text(reference, "key", ""), &index, adder->err);
     snprintf(what, sizeof what, "secret:%zu", index);
-    ty_pod_token(adder->pod, what, token, sizeof token);
+    pod_token(adder->pod, what, token, sizeof token);
     add(adder, name, token);
 }
 
@@ -169,7 +170,7 @@ static void replica_host(const struct ty_pod *pod, const char *replica, char *ou
     char what[64];
     snprintf(what, sizeof what, "ip:%s", replica);
     if (pod->plain)
-        ty_pod_token(pod, what, out, size);
+        pod_token(pod, what, out, size);
     else
         snprintf(out, size, "%s-%s", pod->job->name, replica);
 }
@@ -189,7 +190,7 @@ static void add_static(struct adder *adder)
     char port[TOKEN_TEXT];
     int32_t rank = pod->role == TY_ROLE_MASTER ? 0 : pod->index + 1;
     replica_host(pod, "master-0", host, sizeof host);
-    ty_pod_token(pod, "port", port, sizeof port);
+    pod_token(pod, "port", port, sizeof port);
     add(adder, "MASTER_PORT", port);
     add(adder, "PET_MASTER_PORT", port);
     add(adder, "MASTER_ADDR", host);
@@ -224,7 +225,7 @@ static void add_elastic(struct adder *adder)
     char port[TOKEN_TEXT];
     char text[TOKEN_TEXT * 2 + 2];
     replica_host(pod, "worker-0", host, sizeof host);
-    ty_pod_token(pod, "port", port, sizeof port);
+    pod_token(pod, "port", port, sizeof port);
     snprintf(text, sizeof text, "%s:%s", ty_object_text(elastic, "rdzvHost", host), port);
     add(adder, "PET_RDZV_ENDPOINT", text);
     add(adder, "PET_RDZV_BACKEND", ty_object_text(elastic, "rdzvBackend", "c10d"));
@@ -248,7 +249,7 @@ static void add_devices(struct adder *adder)
     char token[TOKEN_TEXT];
     ty_pod_name(adder->pod, replica, sizeof replica);
     snprintf(what, sizeof what, "gpus:%s", replica);
-    ty_pod_token(adder->pod, what, token, sizeof token);
+    pod_token(adder->pod, what, token, sizeof token);
     add(adder, "CUDA_VISIBLE_DEVICES", adder->pod->gpus > 0 ? token : "");
 }
 

@@ -29,7 +29,4 @@ ty_status ty_pod_command(const struct ty_pod *pod, const struct ty_variables *va
 /* "worker-1" */
 void ty_pod_name(const struct ty_pod *pod, char *out, size_t size);
 
-/* A token of supervisor/plan.h, such as "port". */
-void ty_pod_token(const struct ty_pod *pod, const char *what, char *out, size_t size);
-
 #endif
