@@ -154,7 +154,8 @@ void import_container(struct import *im, const json_t *value)
         import_fault_in(im, "image", "required", "is missing");
     if (!json_object_get(values, "command"))
         import_set(im, im->role->values, "command", json_array());
-    if (!json_object_get(values, "working_dir") && !im->ours && !im->folder_warned) {
+    if (!json_object_get(values, "working_dir") && !im->ours && !im->folder_warned &&
+        json_array_size(json_object_get(values, "command")) > 0) {
         im->folder_warned = true;
         import_warn(im, "working_dir_defaulted",
                     "the program starts in /workspace, not in a folder that the image names: give "

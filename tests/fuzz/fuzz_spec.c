@@ -25,6 +25,7 @@ static void render(const struct ty_job_spec *spec)
         abort();
     }
     (void)ty_job_spec_warnings(spec, warnings, sizeof(warnings) / sizeof(warnings[0]));
+    (void)ty_job_spec_machine_warnings(spec, warnings, sizeof(warnings) / sizeof(warnings[0]));
     ty_manifest_done(&manifest);
 }
 
@@ -37,6 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (ty_json_parse((const char *)data, size, &body, &err) != TY_OK)
         return 0;
+    ty_faults_init(&faults);
+    ty_job_spec_check_machine(body, &faults);
     ty_faults_init(&faults);
     ty_status status = ty_job_spec_parse(body, &spec, &faults, &err);
 

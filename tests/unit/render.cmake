@@ -1,4 +1,5 @@
 ty_unit_test(render/test_render.c ty_render)
+ty_unit_test(render/test_members.c ty_render)
 ty_unit_test(render/test_property.c ty_render)
 ty_unit_test(render/test_memory.c ty_render ty_oom)
 ty_unit_test(render/test_golden.c ty_render)

@@ -72,6 +72,11 @@ static inline const char *check_metadata(const json_t *object, const char *objec
         json_object_get(manifest_at(object, "metadata.annotations"), "trainyard.dev/spec-hash"));
 
     MANIFEST_RULE(name && ty_dns1123_subdomain(name), "an object has a legal name");
+    /* Only a claim by its own name outlives the job and so carries no mark of it. */
+    MANIFEST_RULE(
+        ty_str_equal(manifest_text(object, "kind"), "PersistentVolumeClaim") ||
+            json_object_get(manifest_at(object, "metadata.labels"), "trainyard.dev/job-id"),
+        "an object carries the job's id");
     MANIFEST_RULE(hash && strlen(hash) == TY_SHA256_HEX - 1, "an object carries its hash");
     MANIFEST_RULE(
         !json_object_get(manifest_at(object, "metadata.labels"), "trainyard.dev/job-id") ||
@@ -166,8 +171,9 @@ static inline const char *check_env(const json_t *container)
         const char *name = manifest_text(item, "name");
 
         MANIFEST_RULE(name && (manifest_text(item, "value") ||
-                               manifest_text(item, "valueFrom.secretKeyRef.key")),
-                      "a variable has a name, and a text or a Secret's key");
+                               (manifest_text(item, "valueFrom.secretKeyRef.name") &&
+                                manifest_text(item, "valueFrom.secretKeyRef.key"))),
+                      "a variable has a name and a text, or a secret");
         MANIFEST_RULE(manifest_count(env, "name", name) == 1, "no variable occurs twice");
         MANIFEST_RULE(!ty_str_starts(name, "MASTER_") && !ty_str_starts(name, "PET_") &&
                           !ty_str_equal(name, "RANK") && !ty_str_equal(name, "WORLD_SIZE"),
@@ -220,6 +226,15 @@ static inline const char *check_role(const json_t *role, bool master)
     json_int_t replicas = json_integer_value(json_object_get(role, "replicas"));
 
     MANIFEST_RULE(master ? replicas == 1 : replicas >= 1, "replicas");
+    MANIFEST_RULE(!json_object_get(pod, "nodeSelector") ||
+                      manifest_all_texts(json_object_get(pod, "nodeSelector")),
+                  "node labels are texts");
+    MANIFEST_RULE(!json_object_get(pod, "affinity") ||
+                      json_object_size(json_object_get(pod, "affinity")) > 0,
+                  "no empty affinity");
+    MANIFEST_RULE(!json_object_get(pod, "tolerations") ||
+                      json_array_size(json_object_get(pod, "tolerations")) > 0,
+                  "no empty tolerations");
     MANIFEST_RULE(!master || !ty_str_equal(manifest_text(role, "restartPolicy"), "Always"),
                   "a master that always restarts cannot succeed");
     MANIFEST_RULE(json_is_false(json_object_get(pod, "automountServiceAccountToken")),
@@ -229,22 +244,42 @@ static inline const char *check_role(const json_t *role, bool master)
     return check_container(pod, json_array_get(containers, 0));
 }
 
+/* Contract 1.4 and 8: workers alone, a meeting of this attempt's own, nothing that crashes. */
+static inline const char *check_elastic(const json_t *elastic, const json_t *roles)
+{
+    const json_t *worker = json_object_get(roles, "Worker");
+    json_int_t replicas = json_integer_value(json_object_get(worker, "replicas"));
+    json_int_t min = json_integer_value(json_object_get(elastic, "minReplicas"));
+    json_int_t max = json_integer_value(json_object_get(elastic, "maxReplicas"));
+    const json_t *conf = json_object_get(elastic, "rdzvConf");
+    const char *id = manifest_text(elastic, "rdzvId");
+
+    MANIFEST_RULE(!json_object_get(roles, "Master"), "an elastic job has no master");
+    MANIFEST_RULE(1 <= min && min <= replicas && replicas <= max, "workers between min and max");
+    MANIFEST_RULE(id && id[0], "a rendezvous has an id");
+    MANIFEST_RULE(manifest_text(elastic, "rdzvBackend"), "a rendezvous has a backend");
+    MANIFEST_RULE(!conf || json_array_size(conf) > 0, "rdzvConf is never empty");
+    MANIFEST_RULE(!json_object_get(elastic, "standalone"), "never standalone");
+    MANIFEST_RULE(!json_object_get(elastic, "nProcPerNode"), "nprocPerNode is said once");
+    MANIFEST_RULE(!json_object_get(elastic, "metrics"), "scaled by the gateway alone");
+    return check_role(worker, false);
+}
+
 static inline const char *check_workload(const json_t *job)
 {
     const json_t *roles = manifest_at(job, "spec.pytorchReplicaSpecs");
+    const json_t *elastic = manifest_at(job, "spec.elasticPolicy");
     const json_t *worker = json_object_get(roles, "Worker");
-    bool elastic = manifest_at(job, "spec.elasticPolicy") != NULL;
-    const char *broken = elastic ? NULL : check_role(json_object_get(roles, "Master"), true);
+    const char *broken = elastic ? check_elastic(elastic, roles)
+                                 : check_role(json_object_get(roles, "Master"), true);
     const char *processes = manifest_text(job, "spec.nprocPerNode");
     int64_t number;
 
     MANIFEST_RULE(processes && ty_str_to_int(processes, 1, 256, &number) == TY_OK,
                   "nprocPerNode is a number");
-    MANIFEST_RULE(elastic == !json_object_get(roles, "Master"), "elastic without a master");
-    MANIFEST_RULE(!elastic || worker, "elastic with workers");
     MANIFEST_RULE(!manifest_at(job, "spec.runPolicy.ttlSecondsAfterFinished"), "no ttl");
     MANIFEST_RULE(manifest_text(job, "spec.runPolicy.cleanPodPolicy"), "a cleanPodPolicy");
-    if (!broken && worker)
+    if (!broken && worker && !elastic)
         broken = check_role(worker, false);
     return broken;
 }

@@ -7,8 +7,29 @@
 
 #define JOB_ID "job_01j9z3k4m5n6p7q8r9s0t1v2w3"
 
-static const char *const names[] = {"smallest", "short_form", "multi_node", "command",
-                                    "torchrun", "files",      "overrides"};
+/* The manifests of public guides (seed_…) are said in our words, with what their words mean. */
+static const char *const names[] = {
+    "smallest",
+    "short_form",
+    "multi_node",
+    "command",
+    "torchrun",
+    "files",
+    "overrides",
+    "whole",
+    "elastic",
+    "seed_example",
+    "seed_basic",
+    "seed_gpu",
+    "seed_multi_node_gpu",
+    "seed_launch",
+    "seed_storage",
+    "seed_shared_storage",
+    "seed_nccl",
+    "seed_config",
+    "seed_node_selector",
+    "seed_affinity",
+};
 
 static json_t *load(const char *name, const char *suffix)
 {

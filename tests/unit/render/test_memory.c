@@ -36,6 +36,29 @@ static void every_allocation_of_rendering_may_fail(void **state)
     ty_job_spec_destroy(spec);
 }
 
+static void every_allocation_of_rendering_the_rest_may_fail(void **state)
+{
+    struct ty_job_spec *spec = spec_of(
+        "{'image':'a:1','command':[],'elastic':{'min':1,'max':2,'max_restarts':1,'rendezvous':{"
+        "'host':'h','port':1,'conf':{'a':'b'}}},'gang':{'timeout_seconds':1},'queue':'q',"
+        "'priority_class':'p','scheduler':'s','secrets':[{'name':'s','key':'K'},"
+        "{'name':'s','key':'k','path':'/k'},{'name':'t','key':'k','path':'/l'}],"
+        "'node_selector':{'a':'b'},'tolerations':[{'key':'k','value':'v','effect':'no_execute',"
+        "'seconds':3}],'affinity':{'node':{"
+        "'required':[{'match':[{'key':'k','operator':'in','values':['a']}]}],"
+        "'preferred':[{'weight':3,'match':[{'key':'k','operator':'exists'}]}]},"
+        "'pods':{'required':[{'labels':{'a':'b'},'topology_key':'t','namespaces':['n']}]},"
+        "'pods_apart':{'preferred':[{'weight':1,'labels':{},'topology_key':'t'}]}},"
+        "'tensorboard':{},'mlflow':{'tracking_uri':'http://m:1','experiment':'e'},"
+        "'volumes':[{'claim':'n','create':{'size':'1Gi'},'mount_path':'/n'},"
+        "{'scratch':{'size':'1Gi','memory':true},'mount_path':'/s'},"
+        "{'files':[{'path':'p','content':'x'}],'mount_path':'/f'}]}");
+
+    (void)state;
+    assert_true(ty_oom_sweep(render, spec) > 300);
+    ty_job_spec_destroy(spec);
+}
+
 /* A stream that takes every part of the import, then one that is refused in many places. */
 static const char manifest[] =
     "[{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'m'},'data':{'EPOCHS':'2','LR':'1','"
@@ -104,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_of_importing_may_fail),
         cmocka_unit_test(every_allocation_of_rendering_may_fail),
+        cmocka_unit_test(every_allocation_of_rendering_the_rest_may_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
