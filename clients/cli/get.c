@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "http.h"
 #include "output.h"
+#include "text.h"
 
 #include <stdio.h>
 
@@ -43,11 +44,52 @@ static int print_manifest(const struct cli *cli, const char *path)
     return code;
 }
 
+static void print_side(const json_t *change, const char *side)
+{
+    char bytes[16];
+    const json_t *value = json_object_get(change, side);
+    snprintf(bytes, sizeof bytes, "%s_bytes", side);
+    const json_t *length = json_object_get(change, bytes);
+    if (value)
+        json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
+    else if (length)
+        printf("(%" JSON_INTEGER_FORMAT " bytes)", json_integer_value(length));
+    else
+        fputs("(nothing)", stdout);
+}
+
+/* For people: how the job differs from its origin, a line each, below the rest. */
+static void print_changes(const json_t *changes)
+{
+    size_t index;
+    json_t *change;
+    char pointer[256];
+    json_array_foreach((json_t *)(uintptr_t)changes, index, change)
+    {
+        cli_text(change, "pointer", pointer, sizeof pointer);
+        printf("%-18s %s: ", "changed", pointer);
+        print_side(change, "from");
+        fputs(" -> ", stdout);
+        print_side(change, "to");
+        putchar('\n');
+    }
+}
+
 static int print_one(const struct cli *cli, const char *path)
 {
     ty_auto_json job = NULL;
     int code = http_get(cli, path, &job);
-    return code == EXIT_DONE ? cli_print_object(cli, job, "id") : code;
+    if (code != EXIT_DONE)
+        return code;
+    json_t *origin = json_object_get(job, "origin");
+    ty_auto_json changes = json_incref(json_object_get(origin, "changes"));
+    bool for_people = cli->format == FORMAT_TABLE || cli->format == FORMAT_WIDE;
+    if (for_people)
+        json_object_del(origin, "changes");
+    code = cli_print_object(cli, job, "id");
+    if (for_people)
+        print_changes(changes);
+    return code;
 }
 
 static int run_get(struct cli *cli)

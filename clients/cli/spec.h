@@ -10,6 +10,10 @@ int cli_spec_flags(const struct cli *cli, json_t *spec);
 /* Set what runs: a script, a command, or a whole spec from a JSON or YAML file. */
 int cli_spec_source(const struct cli *cli, json_t *spec);
 
+/* A JSON or (by its name) YAML file that holds an object; "-" is JSON from standard input.
+ * EXIT_USAGE or EXIT_JOB_FAILED after a message. */
+int cli_read_object(const char *path, json_t **object_out);
+
 /* Add --file: each lies beside the script, at its own path if it is below the script's folder. */
 int cli_spec_files(const struct cli *cli, const char *script, json_t *spec);
 

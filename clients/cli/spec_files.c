@@ -103,7 +103,7 @@ static int set_words(const struct cli *cli, size_t first, const char *member, js
 
 /* --- whole specs --- */
 
-static int set_spec(const char *path, json_t *spec)
+int cli_read_object(const char *path, json_t **object_out)
 {
     struct ty_error err;
     ty_auto_buf text = {0};
@@ -119,6 +119,16 @@ static int set_spec(const char *path, json_t *spec)
         return cli_misuse("%s: %s", path, err.text);
     if (!json_is_object(given))
         return cli_misuse("%s must hold an object", path);
+    *object_out = ty_steal(&given);
+    return EXIT_DONE;
+}
+
+static int set_spec(const char *path, json_t *spec)
+{
+    ty_auto_json given = NULL;
+    int code = cli_read_object(path, &given);
+    if (code != EXIT_DONE)
+        return code;
     return json_object_update(spec, given) == 0 ? EXIT_DONE : EXIT_JOB_FAILED;
 }
 

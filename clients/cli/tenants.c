@@ -2,6 +2,11 @@
 #include "commands.h"
 #include "http.h"
 #include "output.h"
+#include "spec.h"
+
+#include "trainyard/base/json.h"
+
+#include <stdio.h>
 
 enum { QUOTA_MOST = 1000000, TIME_MOST_S = 31536000 };
 
@@ -64,11 +69,62 @@ static int set_limits(const struct cli *cli, json_t *body)
     return EXIT_DONE;
 }
 
+/* --- what its jobs may ask for --- */
+
+/* The lists that are open when everything is allowed. */
+static const char open_policy[] =
+    "{\"images\":[\"*\"],\"volumes\":[\"*\"],\"storage_classes\":[\"*\"],\"node_labels\":[\"*\"],"
+    "\"tolerations\":[\"*\"],\"namespaces\":[\"*\"],\"priority_classes\":[\"*\"],\"queues\":[\"*\"]"
+    ","
+    "\"schedulers\":[\"*\"],\"secrets\":[\"*\"]}";
+
+/* --policy: a file, or a word for everything or nothing. An update merges a file into the policy
+ * there is. */
+static int set_policy(const struct cli *cli, json_t *body)
+{
+    const char *given = cli_value(cli, "policy");
+    json_t *policy = NULL;
+    int code = EXIT_DONE;
+    if (!given)
+        return EXIT_DONE;
+    if (ty_str_equal(given, "open"))
+        policy = json_loads(open_policy, 0, NULL);
+    else if (ty_str_equal(given, "closed"))
+        policy = json_null();
+    else
+        code = cli_read_object(given, &policy);
+    if (code != EXIT_DONE)
+        return code;
+    return json_object_set_new(body, "policy", policy) == 0 ? EXIT_DONE : EXIT_JOB_FAILED;
+}
+
 /* --- commands --- */
 
 static int run_list(struct cli *cli)
 {
     return cli_print_pages(cli, "/v1/tenants", tenant_columns, "name");
+}
+
+/* For people the policy has a line for each member below the rest. */
+static int print_tenant(const struct cli *cli, json_t *tenant)
+{
+    ty_auto_json policy = json_incref(json_object_get(tenant, "policy"));
+    const char *key;
+    json_t *value;
+    if (cli->format == FORMAT_TABLE || cli->format == FORMAT_WIDE)
+        json_object_del(tenant, "policy");
+    else
+        return cli_print_object(cli, tenant, "name");
+    int code = cli_print_object(cli, tenant, "name");
+    json_object_foreach(policy, key, value)
+    {
+        printf("policy %-11s ", key);
+        json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
+        putchar('\n');
+    }
+    if (json_object_size(policy) == 0)
+        puts("policy             nothing is allowed");
+    return code;
 }
 
 static int run_create(struct cli *cli)
@@ -81,8 +137,12 @@ static int run_create(struct cli *cli)
         return cli_misuse("the name is not UTF-8");
     int code = set_limits(cli, body);
     if (code == EXIT_DONE)
+        code = set_policy(cli, body);
+    if (json_is_null(json_object_get(body, "policy")))
+        json_object_del(body, "policy"); /* a new tenant has none anyway */
+    if (code == EXIT_DONE)
         code = http_send(cli, "POST", "/v1/tenants", body, NULL, &tenant);
-    return code == EXIT_DONE ? cli_print_object(cli, tenant, "name") : code;
+    return code == EXIT_DONE ? print_tenant(cli, tenant) : code;
 }
 
 static int run_get(struct cli *cli)
@@ -91,7 +151,7 @@ static int run_get(struct cli *cli)
     ty_auto_buf path = {0};
     tenant_path(&path, cli->arguments.plain[0]);
     int code = http_get(cli, path.data, &tenant);
-    return code == EXIT_DONE ? cli_print_object(cli, tenant, "name") : code;
+    return code == EXIT_DONE ? print_tenant(cli, tenant) : code;
 }
 
 static int run_update(struct cli *cli)
@@ -103,11 +163,13 @@ static int run_update(struct cli *cli)
     if (!body)
         return cli_misuse("the description is not UTF-8");
     int code = set_limits(cli, body);
+    if (code == EXIT_DONE)
+        code = set_policy(cli, body);
     if (code == EXIT_DONE && json_object_size(body) == 0)
         return cli_misuse("nothing to change (see trainyard help tenants update)");
     if (code == EXIT_DONE)
         code = http_send(cli, "PATCH", path.data, body, NULL, &tenant);
-    return code == EXIT_DONE ? cli_print_object(cli, tenant, "name") : code;
+    return code == EXIT_DONE ? print_tenant(cli, tenant) : code;
 }
 
 static int run_delete(struct cli *cli)
@@ -143,14 +205,16 @@ static int run_whoami(struct cli *cli)
 /* --- tables --- */
 
 static const struct cli_option limit_options[] = {
-    {"description",     0, "TEXT", "free text",                                   NULL, false},
-    {"max-jobs",        0, "N",    "jobs that run at once, or none for no limit", NULL, false},
-    {"max-queued",      0, "N",    "jobs that wait, or none",                     NULL, false},
-    {"max-replicas",    0, "N",    "replicas at once, or none",                   NULL, false},
-    {"max-gpus",        0, "N",    "GPUs at once, or none",                       NULL, false},
-    {"default-keep",    0, "TIME", "how long finished jobs are kept, or none",    NULL, false},
-    {"default-timeout", 0, "TIME", "how long jobs may run, or none",              NULL, false},
-    {NULL,              0, NULL,   NULL,                                          NULL, false},
+    {"description",     0, "TEXT", "free text",                                                          NULL, false},
+    {"max-jobs",        0, "N",    "jobs that run at once, or none for no limit",                        NULL, false},
+    {"max-queued",      0, "N",    "jobs that wait, or none",                                            NULL, false},
+    {"max-replicas",    0, "N",    "replicas at once, or none",                                          NULL, false},
+    {"max-gpus",        0, "N",    "GPUs at once, or none",                                              NULL, false},
+    {"default-keep",    0, "TIME", "how long finished jobs are kept, or none",                           NULL, false},
+    {"default-timeout", 0, "TIME", "how long jobs may run, or none",                                     NULL, false},
+    {"policy",          0, "FILE", "what jobs may ask for, as JSON or YAML, or the word open or closed",
+     NULL,                                                                                                     false},
+    {NULL,              0, NULL,   NULL,                                                                 NULL, false},
 };
 
 static const struct cli_option create_options[] = {
@@ -194,7 +258,7 @@ static const struct cli_command tenants_get = {
 static const struct cli_command tenants_update = {
     .name = "tenants update",
     .usage = "NAME [flags]",
-    .help = "Change a tenant's quota, defaults or description",
+    .help = "Change a tenant's quota, policy, defaults or description",
     .run = run_update,
     .shared = limit_options,
     .least = 1,

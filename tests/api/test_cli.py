@@ -608,6 +608,35 @@ def test_tokens_are_made_rotated_and_revoked(gateway, tmp_path):
     run(gateway, "tokens", "delete", shown["id"])
 
 
+def test_a_policy_comes_from_a_file_or_a_word(gateway, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text("images: ['pytorch/*']\nlimits: {gpus: 2}\n")
+    made = json.loads(out(gateway, "tenants", "create", "cli-policy", "--policy", file, "-o", "json"))
+    assert made["policy"] == {"images": ["pytorch/*"], "limits": {"gpus": 2}}
+    assert "pytorch/*" in out(gateway, "tenants", "get", "cli-policy")
+    file.write_text("limits: {gpus: null, replicas: 3}\n")
+    changed = json.loads(out(gateway, "tenants", "update", "cli-policy", "--policy", file, "-o", "json"))
+    assert changed["policy"] == {"images": ["pytorch/*"], "limits": {"replicas": 3}}
+    shut = json.loads(out(gateway, "tenants", "update", "cli-policy", "--policy", "closed", "-o", "json"))
+    assert shut["policy"] == {}
+    refused = run(gateway, "--tenant", "cli-policy", "submit", "--command", "--", "true", code=REFUSED)
+    assert "/image" in refused.stderr and "images lists none" in refused.stderr
+    opened = json.loads(out(gateway, "tenants", "update", "cli-policy", "--policy", "open", "-o", "json"))
+    assert opened["policy"] == json.loads(out(gateway, "tenants", "get", "default", "-o", "json"))["policy"]
+    file.write_text("images: [ghcr.io]\n")
+    bad = run(gateway, "tenants", "update", "cli-policy", "--policy", file, code=REFUSED)
+    assert "/policy/images/0" in bad.stderr
+    run(gateway, "tenants", "delete", "cli-policy")
+
+
+def test_get_tells_how_a_clone_differs(gateway):
+    job = out(gateway, "submit", "--no-follow", "-o", "name", "--command", "--", "true").strip()
+    clone = out(gateway, "clone", job, "--no-follow", "--epochs", 3, "-o", "name").strip()
+    shown = out(gateway, "get", clone)
+    assert re.search(r"^changed +/epochs: \(nothing\) -> 3$", shown, re.M), shown
+    assert re.search(rf"^origin .*{job}", shown, re.M) and "changed" not in out(gateway, "get", job)
+
+
 def test_tenants_are_made_changed_used_and_removed(gateway):
     made = json.loads(
         out(gateway, "tenants", "create", "cli-team", "--max-gpus", 8, "--default-keep", "2h", "-o", "json")
@@ -622,6 +651,7 @@ def test_tenants_are_made_changed_used_and_removed(gateway):
         json.loads(out(gateway, "whoami", "-o", "json", env={"TRAINYARD_TENANT": "cli-team"}))["tenant"]["name"]
         == "cli-team"
     )
+    assert made["policy"] == {}
     assert "cli-team" in out(gateway, "tenants", "-o", "name").split()
     assert re.search(r"^max_jobs|^quota +max_jobs=2", out(gateway, "tenants", "get", "cli-team"), re.M)
     run(gateway, "tenants", "delete", "cli-team")

@@ -102,6 +102,14 @@ def test_the_role_table_names_every_role(contract):
     assert [names(row[0])[0] for row in table("## Tenants and tokens")] == contract["Role"]["enum"]
 
 
+def test_the_policy_table_names_every_member(contract):
+    rows = table("### What a tenant's jobs may ask for")
+    named = {name for row in rows for name in names(row[0])} | {"require_digest"}
+    assert named == set(contract["Policy"]["properties"])
+    limits = next(row[1] for row in rows if row[0] == "`limits`")
+    assert set(names(limits)) == set(contract["PolicyLimits"]["properties"])
+
+
 def test_the_limits_are_the_contracts_own(gateway, contract):
     text = README.split("## Limits\n", 1)[1]
     paths = gateway.get("/openapi.json").json()["paths"]
