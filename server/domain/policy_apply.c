@@ -155,7 +155,7 @@ ty_status ty_policy_apply(const struct ty_policy *policy, const struct ty_policy
                           json_t *given, json_t **body_out, struct ty_policy_changes *changes,
                           struct ty_error *err)
 {
-    struct ty_error local;
+    struct ty_error local = {0};
     json_t *body = NULL;
 
     if (changes_nothing(policy)) {

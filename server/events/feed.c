@@ -1,8 +1,8 @@
 /* A ring of events a tenant, indexed by sequence: the log has no holes, so neither has the ring.
  *
- * The happy path: a commit notes its tenant; the pump takes the stale feed, reads the log beyond its
- * head, publishes, and wakes the readers of the tenant and those of the jobs that changed. Each takes
- * references one by one until there is nothing.
+ * The happy path: a commit notes its tenant; the pump takes the stale feed, reads the log beyond
+ * its head, publishes, and wakes the readers of the tenant and those of the jobs that changed. Each
+ * takes references one by one until there is nothing.
  *
  * A reader of one job is not touched by other jobs' events, so its position lags behind without
  * meaning anything; what counts is the last event of its job that was pushed out.

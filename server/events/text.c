@@ -125,8 +125,8 @@ static struct ty_event_text *take(const struct ty_event *event, const struct ty_
                                    .head_len = head_len,
                                    .json_len = buf->len - head_len - 2,
                                    .len = buf->len};
-    text->ends_job = text->of_job && event->type >= TY_EVENT_JOB_STATE &&
-                     ty_job_terminal(event->state);
+    text->ends_job =
+        text->of_job && event->type >= TY_EVENT_JOB_STATE && ty_job_terminal(event->state);
     if (text->of_job)
         (void)ty_str_copy(text->job_id, sizeof text->job_id, event->job_id);
     memcpy(text->bytes, buf->data, buf->len);

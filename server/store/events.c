@@ -234,8 +234,8 @@ ty_status ty_events_list(struct ty_reader *reader, const struct ty_event_query *
         return status;
     status = read_range(reader, query->tenant, &first, &last, err);
     if (status == TY_OK && query->after + 1 < first)
-        status = ty_fail_code(err, TY_GONE, "event_expired",
-                              "events up to %lld are no longer kept", (long long)first - 1);
+        status = ty_fail_code(err, TY_GONE, "event_expired", "events up to %lld are no longer kept",
+                              (long long)first - 1);
     if (status == TY_OK)
         status = walk(reader, query, visit, context, &last, err);
     if (status == TY_OK)

@@ -13,8 +13,8 @@ typedef enum {
     TY_EVENT_VOLUME_DELETED = 6,
     TY_EVENT_ARTIFACT_READY = 7,     /* a run ended and left files in its output */
     TY_EVENT_CHECKPOINT_CREATED = 8, /* a checkpoint was noticed */
-    TY_EVENT_WARNING = 9,            /* something that its owner should know and that ends nothing */
-    TY_EVENT_JOB_STATE = 16          /* + ty_job_state */
+    TY_EVENT_WARNING = 9,   /* something that its owner should know and that ends nothing */
+    TY_EVENT_JOB_STATE = 16 /* + ty_job_state */
 } ty_event_type;
 
 static inline ty_event_type ty_event_of_state(ty_job_state state)

@@ -50,8 +50,8 @@ bool ty_feed_go_live(struct ty_feed_reader *reader);
 
 typedef enum { TY_FEED_EVENT, TY_FEED_NOTHING, TY_FEED_BEHIND } ty_feed_answer;
 
-/* The next event that the reader wants, with a reference. TY_FEED_BEHIND: it is no longer in memory,
- * and the reader is not live any more. */
+/* The next event that the reader wants, with a reference. TY_FEED_BEHIND: it is no longer in
+ * memory, and the reader is not live any more. */
 ty_feed_answer ty_feed_next(struct ty_feed_reader *reader, struct ty_event_text **text_out);
 
 /* --- the one who fills the feeds --- */
@@ -59,8 +59,8 @@ ty_feed_answer ty_feed_next(struct ty_feed_reader *reader, struct ty_event_text 
 /* The tenants have new events in the log; a tenant 0 stands for all. Cheap when nobody reads. */
 void ty_feeds_note(struct ty_feeds *feeds, const int64_t *tenants, size_t count);
 
-/* Wait for a feed that has something to be read from the log. It stays until it is given back. NULL:
- * closed. */
+/* Wait for a feed that has something to be read from the log. It stays until it is given back.
+ * NULL: closed. */
 struct ty_feed *ty_feeds_await(struct ty_feeds *feeds);
 void ty_feeds_give_back(struct ty_feeds *feeds, struct ty_feed *feed, bool again);
 void ty_feeds_close(struct ty_feeds *feeds); /* ends the wait */

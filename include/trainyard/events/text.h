@@ -20,8 +20,8 @@ ty_status ty_event_id_read(const uint8_t *key, int64_t tenant, const char *text,
 
 /* --- texts --- */
 
-/* Immutable, counted. `bytes` are the whole server-sent event; in it, from `head_len` on, `json_len`
- * bytes of JSON and a line end: the same as a line of NDJSON. */
+/* Immutable, counted. `bytes` are the whole server-sent event; in it, from `head_len` on,
+ * `json_len` bytes of JSON and a line end: the same as a line of NDJSON. */
 struct ty_event_text {
     int refs; /* use ref and unref only */
     int64_t sequence;
@@ -57,8 +57,8 @@ struct ty_event_filter {
     char labels[TY_EVENT_LABELS_MAX][TY_EVENT_LABEL]; /* "\"key\":\"value\"": all must hold */
 };
 
-/* Add "key=value". TY_INVALID: not of that form, too long, or one too many. Keys and values of labels
- * need no escapes in JSON. */
+/* Add "key=value". TY_INVALID: not of that form, too long, or one too many. Keys and values of
+ * labels need no escapes in JSON. */
 ty_status ty_event_filter_label(struct ty_event_filter *filter, const char *pair) TY_MUST_CHECK;
 
 /* NULL takes everything. */

@@ -23,6 +23,14 @@ static bool there(const struct place *place, const char *name)
     return faccessat(place->fd, path, F_OK, 0) == 0;
 }
 
+static struct place *make_place(void)
+{
+    void *place = NULL;
+    if (place_make(&place) != 0)
+        abort();
+    return place;
+}
+
 /* A job with four checkpoints that runs; the last was written just now. */
 static void begin(struct engine_fixture *fixture, struct place *place, struct asked *job,
                   const char *spec)
@@ -60,11 +68,10 @@ surplus_is_gone_when_a_job_ends_and_a_broken_off_run_keeps_what_may_be_unfinishe
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
         struct engine_fixture *fixture;
-        struct place *place;
+        struct place *place = make_place();
         struct asked job;
 
         assert_int_equal(engine_setup((void **)&fixture), 0);
-        assert_int_equal(place_make((void **)&place), 0);
         begin(fixture, place, &job, SAVED("\"ck\""));
         engine_see(fixture, job.id, cases[i].seen, 1);
         assert_int_equal(stored(fixture, job.id).state, cases[i].becomes);
@@ -79,10 +86,9 @@ surplus_is_gone_when_a_job_ends_and_a_broken_off_run_keeps_what_may_be_unfinishe
 static void a_running_job_loses_its_surplus_within_a_minute_also_under_a_new_engine(void **state)
 {
     struct engine_fixture *fixture = *state;
-    struct place *place;
+    struct place *place = make_place();
     struct asked job;
 
-    assert_int_equal(place_make((void **)&place), 0);
     begin(fixture, place, &job, SAVED("\"ck\""));
     engine_close(fixture);
     engine_open(fixture);
@@ -104,10 +110,9 @@ static void what_a_job_may_only_read_is_not_removed(void **state)
         "\"ck\",\"mount_path\":\"/old\",\"read_only\":true}],"
         "\"checkpoints\":{\"path\":\"/old/run\",\"keep_last\":1}}";
     struct engine_fixture *fixture = *state;
-    struct place *place;
+    struct place *place = make_place();
     struct asked job;
 
-    assert_int_equal(place_make((void **)&place), 0);
     begin(fixture, place, &job, spec);
     engine_pass(fixture, 61000);
     engine_see(fixture, job.id, TY_SEEN_SUCCEEDED, 1);
@@ -120,10 +125,9 @@ static void what_a_job_may_only_read_is_not_removed(void **state)
 static void trouble_with_checkpoints_keeps_no_job_from_ending(void **state)
 {
     struct engine_fixture *fixture = *state;
-    struct place *place;
+    struct place *place = make_place();
     struct asked jobs[2];
 
-    assert_int_equal(place_make((void **)&place), 0);
     begin(fixture, place, &jobs[0], SAVED("\"ck\""));
     fixture->script.claim_fd = -1;
     engine_see(fixture, jobs[0].id, TY_SEEN_SUCCEEDED, 1);

@@ -196,16 +196,14 @@ static void what_happens_to_a_job_is_told_in_order_and_outlives_it(void **state)
     test_job_move(fixture, job.id, TY_JOB_SUCCEEDED, false);
     what.delete_it = true;
     assert_int_equal(store_apply(fixture->store, patch_or_delete, &what, &err), TY_OK);
-    assert_int_equal(
-        list_events(fixture, fixture->tenant, 0, 50, &seen, &err), TY_OK);
+    assert_int_equal(list_events(fixture, fixture->tenant, 0, 50, &seen, &err), TY_OK);
     assert_string_equal(seen.line, "job.queued:queued job.running:running "
                                    "job.updated:running job.succeeded:succeeded "
                                    "job.deleted:succeeded ");
     for (size_t i = 0; i < seen.count; i++)
         assert_int_equal(seen.sequences[i], i + 1);
     seen = (struct events_seen){0};
-    assert_int_equal(
-        list_events(fixture, fixture->tenant, 3, 1, &seen, &err), TY_OK);
+    assert_int_equal(list_events(fixture, fixture->tenant, 3, 1, &seen, &err), TY_OK);
     assert_int_equal(seen.count, 1);
     assert_int_equal(seen.sequences[0], 4);
 }
@@ -309,11 +307,9 @@ static void trimmed_events_are_a_gap_that_is_told(void **state)
     assert_int_equal(ty_events_range(fixture->reader, fixture->tenant, &first, &last, &err), TY_OK);
     assert_int_equal(first, 6);
     assert_int_equal(last, 6);
-    assert_int_equal(
-        list_events(fixture, fixture->tenant, 4, 10, &seen, &err), TY_GONE);
+    assert_int_equal(list_events(fixture, fixture->tenant, 4, 10, &seen, &err), TY_GONE);
     assert_string_equal(err.code, "event_expired");
-    assert_int_equal(
-        list_events(fixture, fixture->tenant, 5, 10, &seen, &err), TY_OK);
+    assert_int_equal(list_events(fixture, fixture->tenant, 5, 10, &seen, &err), TY_OK);
     assert_int_equal(seen.count, 1);
     /* The number goes on where it was, also when everything is gone. */
     atomic_fetch_add(&fixture->time.wall_us, TY_EVENTS_KEEP_US + 1000000);
@@ -334,8 +330,7 @@ static void an_unknown_tenant_has_no_events(void **state)
     struct events_seen seen = {0};
     int64_t first = -1;
     int64_t last = -1;
-    assert_int_equal(list_events(fixture, 99, 0, 10, &seen, &err),
-                     TY_NOT_FOUND);
+    assert_int_equal(list_events(fixture, 99, 0, 10, &seen, &err), TY_NOT_FOUND);
     assert_int_equal(ty_events_range(fixture->reader, 99, &first, &last, &err), TY_NOT_FOUND);
     assert_int_equal(first, -1);
     assert_string_equal(ty_event_type_name((ty_event_type)99), "unknown");
@@ -461,8 +456,7 @@ static void a_volume_in_use_stays_until_its_jobs_have_ended(void **state)
     assert_int_equal(store_apply(fixture->store, delete_volume, &removal, &err), TY_OK);
     assert_int_equal(store_apply(fixture->store, delete_volume, &removal, &err), TY_NOT_FOUND);
     struct events_seen seen = {0};
-    assert_int_equal(
-        list_events(fixture, fixture->tenant, 6, 50, &seen, &err), TY_OK);
+    assert_int_equal(list_events(fixture, fixture->tenant, 6, 50, &seen, &err), TY_OK);
     assert_string_equal(seen.line, "volume.deleted:data ");
 }
 
