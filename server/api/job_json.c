@@ -24,12 +24,14 @@ static void write_links(struct ty_json_writer *writer, const char *job_id)
     static const char *const parts[] = {"logs",     "artifacts",   "checkpoints",
                                         "manifest", "transitions", "replicas"};
     char path[API_JOB_PATH + 16];
+    api_job_path(job_id, path);
+    size_t len = strlen(path);
     ty_json_key(writer, "links");
     ty_json_object(writer);
-    snprintf(path, sizeof path, "/v1/jobs/%s", job_id);
     ty_json_put_string(writer, "self", path);
+    path[len++] = '/';
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        snprintf(path, sizeof path, "/v1/jobs/%s/%s", job_id, parts[i]);
+        memcpy(path + len, parts[i], strlen(parts[i]) + 1);
         ty_json_put_string(writer, parts[i], path);
     }
     ty_json_end(writer);

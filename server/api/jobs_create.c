@@ -5,6 +5,8 @@
 
 #include <stdatomic.h>
 
+enum { JOB_USUAL = 1900 /* a job as JSON, without its spec */ };
+
 static void answer_created(struct ty_request *request, struct ty_buf *body, const char *job_id,
                            bool replayed)
 {
@@ -145,6 +147,7 @@ static void answered(struct ty_submit *submit, ty_status status, const struct ty
         struct ty_buf spec = {.data = draft->spec_text, .len = submit->insert.spec_len};
         ty_auto_buf body = {0};
         ty_buf_init(&body, ANSWER_MAX);
+        (void)ty_buf_reserve(&body, spec.len + JOB_USUAL); /* in one step */
         ty_json_writer_init(&writer, &body);
         api_write_job(&writer, &submit->insert.record, &spec, 0);
         answer_created(draft->request, &body, draft->id, false);

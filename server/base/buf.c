@@ -93,7 +93,12 @@ void ty_buf_adds(struct ty_buf *buf, const char *text)
 
 void ty_buf_addc(struct ty_buf *buf, char c)
 {
-    ty_buf_add(buf, &c, 1);
+    if (buf->failed || buf->len + 1 >= buf->capacity) {
+        ty_buf_add(buf, &c, 1);
+        return;
+    }
+    buf->data[buf->len++] = c;
+    buf->data[buf->len] = '\0';
 }
 
 void ty_buf_addf(struct ty_buf *buf, const char *format, ...)

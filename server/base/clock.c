@@ -223,14 +223,25 @@ ty_status ty_time_parse(const char *text, int64_t *wall_us_out)
     return finish_time(&civil, offset, wall_us_out);
 }
 
+/* The last `count` decimal digits of a number that is not negative. */
+static void put_digits(char *out, int count, int number)
+{
+    for (; count > 0; number /= 10)
+        out[--count] = (char)('0' + number % 10);
+}
+
 void ty_time_format(int64_t wall_us, char out[TY_TIME_TEXT])
 {
     struct civil civil = civil_of(wall_us);
-    char text[96]; /* room for what the compiler must assume of seven ints */
 
-    snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", civil.year, civil.month,
-             civil.day, civil.hour, civil.minute, civil.second, civil.microsecond);
-    memcpy(out, text, TY_TIME_TEXT);
+    memcpy(out, "0000-00-00T00:00:00.000000Z", TY_TIME_TEXT);
+    put_digits(out, 4, civil.year);
+    put_digits(out + 5, 2, civil.month);
+    put_digits(out + 8, 2, civil.day);
+    put_digits(out + 11, 2, civil.hour);
+    put_digits(out + 14, 2, civil.minute);
+    put_digits(out + 17, 2, civil.second);
+    put_digits(out + 20, 6, civil.microsecond);
 }
 
 void ty_http_date_format(int64_t wall_us, char out[TY_HTTP_DATE_TEXT])

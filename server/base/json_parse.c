@@ -3,6 +3,8 @@
 #include "json_common.h"
 #include "trainyard/base/str.h"
 
+#include <string.h>
+
 /* What json_common.c does not take jansson parses, and names the faults; a scan before it counts
  * what jansson does not limit, since a tree takes up to eighty times the memory of its text. */
 
@@ -149,6 +151,27 @@ ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out, struct
     return TY_OK;
 }
 
+/* Behind the closing quote of a string, or the end of the text. Each byte is looked at twice at
+ * most: the next quote stays known while there are backslashes before it. */
+static const char *skip_whole_string(const char *at, const char *end)
+{
+    const char *quote = NULL;
+
+    while (at < end) {
+        const char *backslash;
+
+        if (!quote || quote < at)
+            quote = memchr(at, '"', (size_t)(end - at));
+        if (!quote)
+            return end;
+        backslash = memchr(at, '\\', (size_t)(quote - at));
+        if (!backslash)
+            return quote + 1;
+        at = backslash + 2;
+    }
+    return end;
+}
+
 void ty_json_compact(struct ty_buf *buf, const char *json, size_t len)
 {
     const char *end = json + len;
@@ -157,15 +180,8 @@ void ty_json_compact(struct ty_buf *buf, const char *json, size_t len)
     while (json < end) {
         const char *run = json;
 
-        while (json < end && !is_blank(*json)) {
-            if (*json++ != '"')
-                continue;
-            while (json < end && *json != '"')
-                json += *json == '\\' ? 2 : 1;
-            json++;
-        }
-        if (json > end)
-            json = end;
+        while (json < end && !is_blank(*json))
+            json = *json == '"' ? skip_whole_string(json + 1, end) : json + 1;
         ty_buf_add(buf, run, (size_t)(json - run));
         while (json < end && is_blank(*json))
             json++;

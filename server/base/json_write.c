@@ -62,11 +62,30 @@ static size_t plain_run(const char *bytes, size_t len)
     return at;
 }
 
+/* A text that is plain to its end, as nearly all are, in one piece. */
+static void quote_plain(struct ty_buf *buf, const char *bytes, size_t len)
+{
+    char *room = ty_buf_reserve(buf, len + 2);
+
+    if (!room)
+        return;
+    room[0] = '"';
+    if (len > 0)
+        memcpy(room + 1, bytes, len);
+    room[len + 1] = '"';
+    ty_buf_grew(buf, len + 2);
+}
+
 void ty_json_quote(struct ty_buf *buf, const char *bytes, size_t len)
 {
-    size_t at = 0;
+    size_t at = plain_run(bytes, len);
 
+    if (at == len) {
+        quote_plain(buf, bytes, len);
+        return;
+    }
     ty_buf_addc(buf, '"');
+    ty_buf_add(buf, bytes, at);
     while (at < len) {
         size_t run = plain_run(bytes + at, len - at);
 
@@ -175,9 +194,20 @@ void ty_json_raw(struct ty_json_writer *writer, const char *json, size_t len)
 void ty_json_int(struct ty_json_writer *writer, int64_t value)
 {
     bool safe = value >= -SAFE_INTEGER && value <= SAFE_INTEGER;
+    char text[24];
+    size_t at = sizeof(text);
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
 
-    separate(writer);
-    ty_buf_addf(writer->buf, safe ? "%lld" : "\"%lld\"", (long long)value);
+    if (!safe)
+        text[--at] = '"';
+    do
+        text[--at] = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (value < 0)
+        text[--at] = '-';
+    if (!safe)
+        text[--at] = '"';
+    ty_json_raw(writer, text + at, sizeof(text) - at);
 }
 
 void ty_json_bool(struct ty_json_writer *writer, bool value)
@@ -199,7 +229,8 @@ void ty_json_time(struct ty_json_writer *writer, int64_t wall_us)
         return;
     }
     ty_time_format(wall_us, text);
-    ty_json_string(writer, text);
+    separate(writer);
+    quote_plain(writer->buf, text, strlen(text));
 }
 
 void ty_real_text(double value, char out[TY_REAL_TEXT])

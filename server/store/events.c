@@ -64,19 +64,12 @@ ty_status ty_event_store(struct ty_writer *writer, const struct ty_event *event,
 static ty_status next_sequence(struct ty_writer *writer, int64_t tenant, int64_t *sequence_out,
                                struct ty_error *err)
 {
-    ty_auto_stmt stmt = NULL;
-    bool row = false;
-    ty_status status = ty_conn_stmt(&writer->conn, TY_SQL_COUNTERS_NEXT_EVENT, &stmt, err);
+    struct ty_counters counters;
+    ty_status status = ty_counters_find(writer, tenant, &counters, err);
     if (status != TY_OK)
         return status;
-    struct ty_bind bind = ty_bind_start(stmt);
-    ty_bind_int(&bind, tenant);
-    status = ty_bind_step(&writer->conn, &bind, &row, "number the event", err);
-    if (status == TY_OK && !row)
-        return ty_fail_code(err, TY_NOT_FOUND, "tenant_not_found", "no such tenant");
-    if (status == TY_OK)
-        *sequence_out = sqlite3_column_int64(stmt, 0);
-    return status;
+    *sequence_out = ++counters.last_event;
+    return ty_counters_save(writer, tenant, &counters, err);
 }
 
 ty_status ty_events_append(struct ty_writer *writer, struct ty_event *event, struct ty_error *err)

@@ -13,8 +13,23 @@
 
 enum { TY_STORE_KEY = 32, TY_GROUP_LIMIT = 1024 };
 
+struct ty_counters {
+    int64_t jobs;
+    int64_t queued;
+    int64_t live;
+    int64_t last_event;
+};
+
+/* One tenant's, as they are in the running transaction (counters.c). */
+struct ty_writer_counters {
+    int64_t tenant; /* 0 = none */
+    struct ty_counters now;
+    bool changed; /* not stored yet */
+};
+
 /* What a write has changed beside the database; taken back when its savepoint is. */
 struct ty_writer_memory {
+    struct ty_writer_counters counters;
     int64_t last_created_at; /* of the newest job */
     bool disordered;         /* creation times of stored jobs do not grow with their rows */
 };
@@ -168,16 +183,19 @@ ty_status ty_jobs_remember(struct ty_writer *writer, struct ty_error *err) TY_MU
 ty_status ty_tenants_seed(struct ty_writer *writer, int64_t now,
                           struct ty_error *err) TY_MUST_CHECK;
 
-/* Counters of one tenant inside a write. TY_NOT_FOUND. */
-struct ty_counters {
-    int64_t jobs;
-    int64_t queued;
-    int64_t live;
-    int64_t last_event;
-};
+/* --- counters.c --- */
+/* As they are stored. TY_NOT_FOUND. */
 ty_status ty_counters_get(struct ty_conn *conn, int64_t tenant, struct ty_counters *counters_out,
                           struct ty_error *err) TY_MUST_CHECK;
+/* As they are within a write. TY_NOT_FOUND. */
+ty_status ty_counters_find(struct ty_writer *writer, int64_t tenant,
+                           struct ty_counters *counters_out, struct ty_error *err) TY_MUST_CHECK;
+/* After ty_writer_begin. */
 ty_status ty_counters_save(struct ty_writer *writer, int64_t tenant,
                            const struct ty_counters *counters, struct ty_error *err) TY_MUST_CHECK;
+/* Store what was saved: before every COMMIT. */
+ty_status ty_counters_settle(struct ty_writer *writer, struct ty_error *err) TY_MUST_CHECK;
+/* The same, and read them again when they are wanted next: before a tenant is removed. */
+ty_status ty_counters_forget(struct ty_writer *writer, struct ty_error *err) TY_MUST_CHECK;
 
 #endif

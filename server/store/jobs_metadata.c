@@ -32,7 +32,7 @@ ty_status ty_job_tell_alone(struct ty_writer *writer, const struct ty_job_change
 {
     struct ty_counters counters;
     int64_t tenant = change->record->tenant;
-    ty_status status = ty_counters_get(&writer->conn, tenant, &counters, err);
+    ty_status status = ty_counters_find(writer, tenant, &counters, err);
     if (status == TY_OK)
         status = ty_job_tell(writer, change, &counters, err);
     if (status != TY_OK)

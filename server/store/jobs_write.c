@@ -226,7 +226,7 @@ static ty_status judge_insert(struct ty_writer *writer, const struct ty_job_inse
                               const struct ty_quota *quota, struct ty_counters *counters,
                               struct ty_error *err)
 {
-    ty_status status = ty_counters_get(&writer->conn, insert->record.tenant, counters, err);
+    ty_status status = ty_counters_find(writer, insert->record.tenant, counters, err);
     if (status != TY_OK)
         return status;
     if (insert->record.status.state == TY_JOB_QUEUED && quota && quota->max_queued >= 0 &&
@@ -355,7 +355,7 @@ static ty_status follow_step(struct ty_writer *writer, const struct ty_job_recor
     if (!changed && was_live == live)
         return TY_OK;
     struct ty_counters counters;
-    ty_status status = ty_counters_get(&writer->conn, after->tenant, &counters, err);
+    ty_status status = ty_counters_find(writer, after->tenant, &counters, err);
     if (status != TY_OK)
         return status;
     count_in(&counters, &before->status, -1);

@@ -78,8 +78,6 @@ static const char *const texts[TY_SQL_COUNT] = {
     [TY_SQL_COUNTERS_SAVE] =
         "UPDATE tenant_counters SET jobs = ?2, queued = ?3, live = ?4, last_event = ?5"
         " WHERE tenant = ?1",
-    [TY_SQL_COUNTERS_NEXT_EVENT] = "UPDATE tenant_counters SET last_event = last_event + 1"
-                                   " WHERE tenant = ?1 RETURNING last_event",
 
     /* --- tokens --- */
     [TY_SQL_TOKEN_INSERT] =

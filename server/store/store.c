@@ -123,6 +123,8 @@ ty_status ty_store_open(const struct ty_store_options *options, struct ty_store 
     if (!store)
         return ty_fail(err, TY_NO_MEMORY, "no memory for the store");
     store->lock_fd = -1;
+    /* Nobody reads SQLite's figures of its memory, and they cost a lock an allocation. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     pthread_mutex_init(&store->readers_lock, NULL);
     pthread_mutex_init(&store->figures_lock, NULL);
     ty_status status = ty_health_init(&store->health, err);

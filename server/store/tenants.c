@@ -216,6 +216,8 @@ ty_status ty_tenants_delete(struct ty_writer *writer, const char *name, int64_t 
     if (status == TY_OK)
         status = ty_run_ints(&writer->conn, TY_SQL_TENANT_EVENTS_DELETE, &tenant.row, 1,
                              "remove the tenant", err);
+    if (status == TY_OK)
+        status = ty_counters_forget(writer, err);
     if (status == TY_OK) /* tokens, counters and keys go with it */
         status = ty_run_ints(&writer->conn, TY_SQL_TENANT_DELETE, &tenant.row, 1,
                              "remove the tenant", err);
@@ -260,36 +262,6 @@ ty_status ty_tenants_list(struct ty_reader *reader, int64_t after_row, size_t li
 }
 
 /* --- counters --- */
-
-ty_status ty_counters_get(struct ty_conn *conn, int64_t tenant, struct ty_counters *counters_out,
-                          struct ty_error *err)
-{
-    ty_auto_stmt stmt = NULL;
-    bool row = false;
-    ty_status status = ty_conn_stmt(conn, TY_SQL_COUNTERS_GET, &stmt, err);
-    if (status != TY_OK)
-        return status;
-    struct ty_bind bind = ty_bind_start(stmt);
-    ty_bind_int(&bind, tenant);
-    status = ty_bind_step(conn, &bind, &row, "read the counters", err);
-    if (status != TY_OK)
-        return status;
-    if (!row)
-        return ty_fail_code(err, TY_NOT_FOUND, "tenant_not_found", "no such tenant");
-    *counters_out = (struct ty_counters){.jobs = sqlite3_column_int64(stmt, 0),
-                                         .queued = sqlite3_column_int64(stmt, 1),
-                                         .live = sqlite3_column_int64(stmt, 2),
-                                         .last_event = sqlite3_column_int64(stmt, 3)};
-    return TY_OK;
-}
-
-ty_status ty_counters_save(struct ty_writer *writer, int64_t tenant,
-                           const struct ty_counters *counters, struct ty_error *err)
-{
-    const int64_t values[] = {tenant, counters->jobs, counters->queued, counters->live,
-                              counters->last_event};
-    return ty_run_ints(&writer->conn, TY_SQL_COUNTERS_SAVE, values, 5, "store the counters", err);
-}
 
 ty_status ty_tenants_count(struct ty_reader *reader, int64_t tenant,
                            struct ty_tenant_counts *counts_out, struct ty_error *err)

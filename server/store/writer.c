@@ -98,6 +98,14 @@ static void roll_back(struct ty_writer *writer)
     writer->wrote = false;
 }
 
+/* Back to what was before the transaction; the counters are read again. */
+static void take_back(struct ty_writer *writer, const struct ty_writer_memory *before)
+{
+    roll_back(writer);
+    writer->memory = *before;
+    writer->memory.counters = (struct ty_writer_counters){0};
+}
+
 /* Everything of the group that had succeeded or had not run yet fails with `why`. */
 static void fail_group(struct ty_store *store, size_t ran, size_t count, const struct ty_error *why)
 {
@@ -158,8 +166,7 @@ static fate try_group(struct ty_store *store, size_t count, bool guarded)
     fate after = apply_all(store, count);
     if (after == GOES_ON)
         return after;
-    roll_back(writer);
-    writer->memory = before;
+    take_back(writer, &before);
     return after;
 }
 
@@ -182,10 +189,10 @@ static void commit_group(struct ty_store *store, size_t count)
     if (after != GOES_ON)
         return;
     ty_failpoint("store.before_commit");
-    if (ty_conn_run(&writer->conn, TY_SQL_COMMIT, "commit", &err) == TY_OK)
+    if (ty_counters_settle(writer, &err) == TY_OK &&
+        ty_conn_run(&writer->conn, TY_SQL_COMMIT, "commit", &err) == TY_OK)
         return;
-    roll_back(writer);
-    writer->memory = before;
+    take_back(writer, &before);
     judge(store, &err);
     fail_group(store, count, count, &err);
     pthread_mutex_lock(&store->figures_lock);
@@ -237,12 +244,13 @@ ty_status ty_writer_alone(struct ty_store *store, ty_writer_work *work, void *co
         status = work(writer, context, err);
         writer->wrote = false;
         if (status == TY_OK)
+            status = ty_counters_settle(writer, err);
+        if (status == TY_OK)
             status = ty_conn_run(&writer->conn, TY_SQL_COMMIT, "commit", err);
     }
     if (status == TY_OK)
         return TY_OK;
-    roll_back(writer);
-    writer->memory = before;
+    take_back(writer, &before);
     judge(store, err);
     return status;
 }
