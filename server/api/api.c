@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { TICK_MS = 100, USES_EVERY_TICKS = 600, USES_MAX = 1000 };
+enum { TICK_MS = 100, TOKENS_EVERY_TICKS = 5, USES_EVERY_TICKS = 600, USES_MAX = 1000 };
 
 /* --- routes against the contract --- */
 
@@ -111,11 +111,12 @@ static ty_status fill(struct ty_api *api, struct ty_error *err)
     (void)ty_api_routes(&count);
     api->figures = figures_create(count);
     api->pages = pages_create();
-    api->streams = log_streams_create();
+    api->streams = api_streams_create();
     if (!api->figures || !api->pages || !api->streams ||
         ty_access_table_create(&api->access) != TY_OK)
         return ty_fail(err, TY_NO_MEMORY, "api");
-    if (bind_operations(api, err) != TY_OK || open_readers(api, err) != TY_OK)
+    if (bind_operations(api, err) != TY_OK || open_readers(api, err) != TY_OK ||
+        event_pump_create(api, &api->events, err) != TY_OK)
         return err->status;
     return ty_access_table_reload(api->access, api->readers[0], api_now(api), err);
 }
@@ -149,7 +150,8 @@ void ty_api_destroy(struct ty_api *api)
     free(api->readers);
     free(api->operations);
     ty_access_table_destroy(api->access);
-    log_streams_destroy(api->streams);
+    event_pump_destroy(api->events);
+    api_streams_destroy(api->streams);
     figures_destroy(api->figures);
     pages_destroy(api->pages);
     json_decref(api->executor_warnings);
@@ -226,7 +228,7 @@ static void *run_timer(void *context)
     for (unsigned turn = 1; !atomic_load(&api->stopping); turn++) {
         nanosleep(&tick, NULL);
         ty_hub_expire(api->options.hub, ty_monotonic_ms(api->options.clock), false);
-        log_streams_expire(api);
+        api_streams_tick(api, turn % TOKENS_EVERY_TICKS == 0);
         if (turn % USES_EVERY_TICKS == 0)
             flush_uses(api);
     }
@@ -236,13 +238,16 @@ static void *run_timer(void *context)
 
 ty_status ty_api_start(struct ty_api *api, struct ty_error *err)
 {
-    ty_status status = ty_thread_start(&api->timer, "ty-timer", run_timer, api, err);
+    ty_status status = event_pump_start(api->events, err);
+    if (status == TY_OK)
+        status = ty_thread_start(&api->timer, "ty-timer", run_timer, api, err);
     api->timer_running = status == TY_OK;
     return status;
 }
 
 void ty_api_stop(struct ty_api *api)
 {
+    event_pump_stop(api->events);
     if (!api->timer_running)
         return;
     atomic_store(&api->stopping, true);

@@ -15,7 +15,8 @@
 
 enum { ANSWER_MAX = 32 * 1024 * 1024, LIST_DEFAULT = 50, LIST_MAX = 500 };
 
-struct log_streams;
+struct api_streams;
+struct event_pump;
 struct figures;
 struct pages;
 struct api_draft;
@@ -27,7 +28,8 @@ struct ty_api {
     struct ty_reader **readers; /* one a pool worker */
     size_t reader_count;
     const struct ty_operation **operations; /* by index into the route table */
-    struct log_streams *streams;
+    struct api_streams *streams;
+    struct event_pump *events;
     struct figures *figures;
     struct pages *pages;
     pthread_t timer;
@@ -186,16 +188,23 @@ void api_answer_job_body(struct ty_request *request, int status, const char *job
                          struct ty_job_body *body);
 void api_answer_job(struct ty_api *api, struct ty_request *request, int status, const char *job_id);
 
-/* --- open log streams (log_stream.c) --- */
-struct log_streams *log_streams_create(void);
-void log_streams_destroy(struct log_streams *streams);
-/* End every stream whose token is no longer good. */
-void log_streams_expire(struct ty_api *api);
+/* --- open streams (streams.c) --- */
+struct api_streams *api_streams_create(void);
+void api_streams_destroy(struct api_streams *streams);
+/* The timer's turn: wake the streams that are due, and end those whose token is gone. */
+void api_streams_tick(struct ty_api *api, bool look_at_tokens);
+
+/* --- events in memory (event_pump.c) --- */
+ty_status event_pump_create(struct ty_api *api, struct event_pump **pump_out,
+                            struct ty_error *err) TY_MUST_CHECK;
+ty_status event_pump_start(struct event_pump *pump, struct ty_error *err) TY_MUST_CHECK;
+void event_pump_stop(struct event_pump *pump);
+void event_pump_destroy(struct event_pump *pump); /* all streams have ended; takes NULL */
 
 /* --- handlers, one a route; names are the contract's operation ids --- */
 ty_handler jobs_create, jobs_list, jobs_batch, jobs_get, jobs_update, jobs_delete, jobs_cancel,
     jobs_suspend, jobs_resume, jobs_scale, jobs_restart, jobs_clone, jobs_manifest,
-    jobs_transitions, jobs_replicas, jobs_logs, jobs_artifacts, jobs_artifact_get, jobs_checkpoints,
+    jobs_transitions, jobs_replicas, jobs_logs, jobs_events, events_list, jobs_artifacts, jobs_artifact_get, jobs_checkpoints,
     volumes_create, volumes_list, volumes_get, volumes_delete, tokens_create, tokens_list,
     tokens_get, tokens_delete, tokens_rotate, whoami, tenants_create, tenants_list, tenants_get,
     tenants_update, tenants_delete, executors_list, livez, readyz, metrics, openapi, docs,

@@ -7,6 +7,7 @@
  * job. */
 #include "api/log_stream.h"
 
+#include "api/streams.h"
 #include "trainyard/base/file.h"
 #include "trainyard/logs/frame.h"
 
@@ -17,10 +18,10 @@
 enum { PARTIAL_AFTER_MS = 200, JOB_WAIT_MS = 60000, EVENTS_MAX = 1024 * 1024 };
 
 struct log_stream {
+    struct api_stream entry; /* first */
     struct ty_api *api;
     struct log_request wanted;
     _Atomic int refs;
-    struct ty_stream *stream; /* borrowed: the server's own reference outlives `release` */
     struct ty_log_reader *reader;
     struct ty_log_watch *watch;
     struct ty_buf events; /* SSE: made but not yet sent */
@@ -30,72 +31,17 @@ struct log_stream {
     _Atomic int64_t partial_since_ms; /* an unfinished line is held back since then; 0 = none */
     _Atomic bool terminal;
     _Atomic bool draining;
-    _Atomic bool revoked;
     pthread_mutex_t lock; /* guards what follows */
     bool released;
     int64_t revision;
-    /* In the registry, under its lock. */
-    struct log_stream *next;
-    struct log_stream **back;
 };
 
-struct log_streams {
-    pthread_mutex_t lock;
-    struct log_stream *first;
-};
-
-struct log_streams *log_streams_create(void)
+/* An unfinished line was held for long enough. */
+static bool holds_for_long(const struct api_stream *entry, int64_t now_ms)
 {
-    struct log_streams *streams = calloc(1, sizeof *streams);
-    if (streams)
-        pthread_mutex_init(&streams->lock, NULL);
-    return streams;
-}
-
-void log_streams_destroy(struct log_streams *streams)
-{
-    if (!streams)
-        return;
-    pthread_mutex_destroy(&streams->lock);
-    free(streams);
-}
-
-static void enlist(struct log_streams *streams, struct log_stream *stream)
-{
-    pthread_mutex_lock(&streams->lock);
-    stream->next = streams->first;
-    stream->back = &streams->first;
-    if (stream->next)
-        stream->next->back = &stream->next;
-    streams->first = stream;
-    pthread_mutex_unlock(&streams->lock);
-}
-
-static void delist(struct log_streams *streams, struct log_stream *stream)
-{
-    pthread_mutex_lock(&streams->lock);
-    *stream->back = stream->next;
-    if (stream->next)
-        stream->next->back = stream->back;
-    pthread_mutex_unlock(&streams->lock);
-}
-
-/* The timer's turn: end streams whose token is gone, wake those that hold an unfinished line for
- * long enough. */
-void log_streams_expire(struct ty_api *api)
-{
-    int64_t now = api_now(api);
-    int64_t now_ms = ty_monotonic_ms(api->options.clock);
-    pthread_mutex_lock(&api->streams->lock);
-    for (struct log_stream *stream = api->streams->first; stream; stream = stream->next) {
-        int64_t since = atomic_load(&stream->partial_since_ms);
-        bool revoked = !ty_access_table_alive(api->access, stream->wanted.token, now);
-        if (revoked)
-            atomic_store(&stream->revoked, true);
-        if (revoked || (since != 0 && now_ms - since >= PARTIAL_AFTER_MS))
-            ty_stream_wake(stream->stream);
-    }
-    pthread_mutex_unlock(&api->streams->lock);
+    const struct log_stream *stream = (const struct log_stream *)entry;
+    int64_t since = atomic_load(&stream->partial_since_ms);
+    return since != 0 && now_ms - since >= PARTIAL_AFTER_MS;
 }
 
 static struct log_stream *ref(struct log_stream *stream)
@@ -162,7 +108,7 @@ static void check_job(void *context, size_t worker)
     if (body)
         stream->revision = body->revision;
     if (!stream->released)
-        ty_stream_wake(stream->stream);
+        ty_stream_wake(stream->entry.stream);
     pthread_mutex_unlock(&stream->lock);
     ty_job_body_unref(body);
     /* When the database could not be read, the sealed log alone tells of the end. */
@@ -325,7 +271,7 @@ static ssize_t read_stopped(struct log_stream *stream, char *out, size_t max)
         return TY_STREAM_ERROR;
     if (stream->events.len > 0)
         return take_events(stream, out, max);
-    if (stream->ended || atomic_load(&stream->revoked))
+    if (stream->ended || atomic_load(&stream->entry.revoked))
         return TY_STREAM_END;
     ty_buf_adds(&stream->events, "event: reconnect\ndata: {}\n\n");
     stream->ended = true;
@@ -335,7 +281,7 @@ static ssize_t read_stopped(struct log_stream *stream, char *out, size_t max)
 static ssize_t read_stream(void *context, char *out, size_t max)
 {
     struct log_stream *stream = context;
-    if (atomic_load(&stream->revoked) || atomic_load(&stream->draining))
+    if (atomic_load(&stream->entry.revoked) || atomic_load(&stream->draining))
         return read_stopped(stream, out, max);
     return stream->wanted.events ? read_events(stream, out, max) : read_raw(stream, out, max);
 }
@@ -350,7 +296,7 @@ static void drain_stream(void *context)
 static void release_stream(void *context)
 {
     struct log_stream *stream = context;
-    delist(stream->api->streams, stream);
+    api_stream_delist(stream->api, &stream->entry);
     ty_log_watch_remove(stream->watch);
     close_source(stream); /* the waiter may hold the rest for a minute */
     pthread_mutex_lock(&stream->lock);
@@ -366,7 +312,7 @@ static const struct ty_stream_ops event_ops = {read_stream, drain_stream, releas
 static void log_grew(void *context)
 {
     struct log_stream *stream = context;
-    ty_stream_wake(stream->stream);
+    ty_stream_wake(stream->entry.stream);
 }
 
 static void log_folder(const struct ty_api *api, const char *job_id, char *out, size_t size)
@@ -392,6 +338,10 @@ static struct log_stream *allocate(struct ty_api *api, const struct log_request 
         return NULL;
     stream->api = api;
     stream->wanted = *wanted;
+    stream->entry = (struct api_stream){.tenant = wanted->tenant,
+                                        .token = wanted->token,
+                                        .counted = wanted->follow,
+                                        .due = holds_for_long};
     stream->refs = 1;
     stream->terminal = wanted->terminal;
     pthread_mutex_init(&stream->lock, NULL);
@@ -413,23 +363,26 @@ ty_status log_stream_create(struct ty_api *api, const struct log_request *wanted
     struct log_stream *stream = allocate(api, wanted);
     if (!stream)
         return ty_fail(err, TY_NO_MEMORY, "log stream");
-    if (ty_stream_create(wanted->events ? &event_ops : &raw_ops, stream, &stream->stream) !=
+    if (ty_stream_create(wanted->events ? &event_ops : &raw_ops, stream, &stream->entry.stream) !=
         TY_OK) {
         unref(stream);
         return ty_fail(err, TY_NO_MEMORY, "log stream");
     }
-    enlist(api->streams, stream);
+    if (api_stream_enlist(api, &stream->entry, err) != TY_OK) {
+        ty_stream_unref(stream->entry.stream);
+        return err->status;
+    }
     if (wanted->follow) {
         char path[4096];
         log_folder(api, wanted->job_id, path, sizeof path);
         if (ty_log_watch_add(api->options.watcher, path, wanted->replica, log_grew, stream,
                              &stream->watch, err) != TY_OK) {
-            ty_stream_unref(stream->stream);
+            ty_stream_unref(stream->entry.stream);
             return err->status;
         }
         if (!wanted->terminal)
             job_changed(ref(stream));
     }
-    *stream_out = stream->stream;
+    *stream_out = stream->entry.stream;
     return TY_OK;
 }

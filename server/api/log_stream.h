@@ -20,7 +20,7 @@ struct log_request {
 };
 
 /* Start to stream. On success *stream_out has one reference for the response. TY_NO_MEMORY,
- * TY_UNAVAILABLE. */
+ * TY_UNAVAILABLE, TY_LIMITED. */
 ty_status log_stream_create(struct ty_api *api, const struct log_request *wanted,
                             struct ty_stream **stream_out, struct ty_error *err) TY_MUST_CHECK;
 

@@ -8,6 +8,7 @@ static const char *const job_types[] = {"application/json", "application/yaml",
                                         "application/x-yaml", "text/yaml", NULL};
 static const char *const manifest_types[] = {"application/json", "application/yaml", NULL};
 static const char *const log_types[] = {"text/plain", "text/event-stream", NULL};
+static const char *const event_types[] = {"application/x-ndjson", "text/event-stream", NULL};
 static const char *const file_types[] = {"application/octet-stream", NULL};
 static const char *const text_types[] = {"text/plain", NULL};
 static const char *const html_types[] = {"text/html", NULL};
@@ -51,6 +52,8 @@ static const struct ty_route routes[] = {
     GET   ("/v1/jobs/{job_id}/transitions",       TY_SCOPE_JOBS_READ,      TY_RUN_POOL, json_only, jobs_transitions),
     GET   ("/v1/jobs/{job_id}/replicas",          TY_SCOPE_JOBS_READ,      TY_RUN_POOL, json_only, jobs_replicas),
     GET   ("/v1/jobs/{job_id}/logs",              TY_SCOPE_LOGS_READ,      TY_RUN_POOL, log_types, jobs_logs),
+    GET   ("/v1/jobs/{job_id}/events",            TY_SCOPE_JOBS_READ,      TY_RUN_POOL, event_types, jobs_events),
+    GET   ("/v1/events",                          TY_SCOPE_JOBS_READ,      TY_RUN_POOL, event_types, events_list),
     GET   ("/v1/jobs/{job_id}/artifacts",         TY_SCOPE_ARTIFACTS_READ, TY_RUN_POOL, json_only, jobs_artifacts),
     GET   ("/v1/jobs/{job_id}/artifacts/{path...}", TY_SCOPE_ARTIFACTS_READ, TY_RUN_POOL, file_types, jobs_artifact_get),
     GET   ("/v1/jobs/{job_id}/checkpoints",       TY_SCOPE_ARTIFACTS_READ, TY_RUN_POOL, json_only, jobs_checkpoints),

@@ -414,7 +414,7 @@ void tokens_delete(void *context, struct ty_request *request)
     if (status == TY_OK)
         status = reload_access(api, request, &err);
     if (status == TY_OK)
-        log_streams_expire(api);
+        api_streams_tick(api, true);
     api_answer_deletion(request, status, &err);
 }
 

@@ -24,6 +24,8 @@ struct ty_config {
     int64_t worker_threads;
     int64_t max_connections;
     int64_t max_connections_per_address;
+    int64_t streams_per_token;
+    int64_t streams_per_tenant;
     int64_t drain_seconds;
     int64_t drain_delay_seconds;
     int64_t grace_seconds;

@@ -242,7 +242,9 @@ static ty_status make_api(struct daemon *daemon, struct ty_error *err)
                                      .clock = ty_clock_system(),
                                      .random = ty_random_system(),
                                      .log = &daemon->log,
-                                     .data_folder = daemon->data};
+                                     .data_folder = daemon->data,
+                                     .streams_per_token = daemon->config.streams_per_token,
+                                     .streams_per_tenant = daemon->config.streams_per_tenant};
     bool made = false;
     if (ty_api_create(&options, &daemon->api, err) != TY_OK ||
         ty_api_first_token(daemon->api, &made, err) != TY_OK)

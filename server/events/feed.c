@@ -254,6 +254,14 @@ bool ty_feed_go_live(struct ty_feed_reader *reader)
     return live;
 }
 
+int64_t ty_feed_position(const struct ty_feed_reader *reader)
+{
+    pthread_mutex_lock(&reader->feed->lock);
+    int64_t position = reader->position;
+    pthread_mutex_unlock(&reader->feed->lock);
+    return position;
+}
+
 static struct ty_event_text *find_next(struct ty_feed *feed, struct ty_feed_reader *reader)
 {
     int64_t at = reader->position + 1;

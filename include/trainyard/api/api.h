@@ -25,6 +25,8 @@ struct ty_api_options {
     const struct ty_random *random;
     const struct ty_log *log;
     const char *data_folder;
+    int64_t streams_per_token; /* followed logs and event streams open at a time */
+    int64_t streams_per_tenant;
 };
 
 /* Load tokens and tenants, open one database reader a pool worker, hold the route table against the

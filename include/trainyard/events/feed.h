@@ -24,7 +24,7 @@ void ty_feeds_destroy(struct ty_feeds *feeds); /* no readers are left; takes NUL
 struct ty_feed_reader {
     /* Set before joining. */
     const struct ty_event_filter *filter; /* borrowed; NULL = all */
-    int64_t position;                     /* everything up to it was read, or is not wanted */
+    int64_t position; /* everything up to it was read, or is not wanted; the feed's while live */
     void (*wake)(void *context); /* there is something new; under the feed's lock: must not wait
                                     and not call back into the feed */
     void *context;
@@ -47,6 +47,8 @@ void ty_feed_leave(struct ty_feeds *feeds, struct ty_feed_reader *reader); /* no
 /* From here on the reader is woken. False: something beyond its position is no longer in memory;
  * read the log first. */
 bool ty_feed_go_live(struct ty_feed_reader *reader);
+
+int64_t ty_feed_position(const struct ty_feed_reader *reader);
 
 typedef enum { TY_FEED_EVENT, TY_FEED_NOTHING, TY_FEED_BEHIND } ty_feed_answer;
 
