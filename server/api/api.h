@@ -204,11 +204,12 @@ void event_pump_destroy(struct event_pump *pump); /* all streams have ended; tak
 /* --- handlers, one a route; names are the contract's operation ids --- */
 ty_handler jobs_create, jobs_list, jobs_batch, jobs_get, jobs_update, jobs_delete, jobs_cancel,
     jobs_suspend, jobs_resume, jobs_scale, jobs_restart, jobs_clone, jobs_manifest,
-    jobs_transitions, jobs_replicas, jobs_logs, jobs_events, events_list, jobs_artifacts, jobs_artifact_get, jobs_checkpoints,
+    jobs_transitions, jobs_replicas, jobs_logs, jobs_artifacts, jobs_artifact_get, jobs_checkpoints,
     volumes_create, volumes_list, volumes_get, volumes_delete, tokens_create, tokens_list,
     tokens_get, tokens_delete, tokens_rotate, whoami, tenants_create, tenants_list, tenants_get,
     tenants_update, tenants_delete, executors_list, livez, readyz, metrics, openapi, docs,
     docs_plain, docs_asset, docs_errors, docs_style;
+ty_handler events_list, jobs_events;
 
 /* --- hooks (authenticate.c, figures.c) --- */
 ty_status api_authenticate(void *context, struct ty_request *request, struct ty_error *err);

@@ -60,8 +60,10 @@ static ty_status skip_hole(struct event_pump *pump, struct ty_event_query *query
 /* Publish one batch. TY_OK: there may be more when *count_out is a whole one. */
 static ty_status pump_batch(struct event_pump *pump, struct ty_feed *feed, size_t *count_out)
 {
-    struct batch batch = {.owner = {.tenant_name = ty_feed_tenant_name(feed),
-                                    .key = ty_store_key(pump->api->options.store)}};
+    struct batch batch = {
+        .owner = {.tenant_name = ty_feed_tenant_name(feed),
+                  .key = ty_store_key(pump->api->options.store)}
+    };
     struct ty_event_query query = {
         .tenant = ty_feed_tenant(feed), .after = ty_feed_head(feed), .limit = BATCH};
     struct ty_error err;

@@ -1,8 +1,9 @@
 /* The happy path: the stream joins the tenant's feed and replays the durable log from where the
  * client stands, a batch at a time on the pool, until the feed has all that follows; then it goes
- * live and is given the feed's events as they come. One that falls behind the feed replays again. So a slow client is
- * served at its own pace from memory that is bounded, and one that takes nothing at all while more
- * than the feed holds waits for it is told so (`overflow`) and let go: its last id resumes it.
+ * live and is given the feed's events as they come. One that falls behind the feed replays again.
+ * So a slow client is served at its own pace from memory that is bounded, and one that takes
+ * nothing at all while more than the feed holds waits for it is told so (`overflow`) and let go:
+ * its last id resumes it.
  *
  * `read` runs on an HTTP thread and never touches the disk. Who holds a stream: the HTTP server
  * (until `release`) and, while a batch is loaded, the pool. The batch and the reader's position
@@ -38,10 +39,10 @@ struct event_stream {
     struct ty_feed_reader reader;
     struct batch *batch; /* NULL: nothing was replayed since it went live */
     bool live;
-    bool over;                      /* the job's last event was seen */
-    bool ended;                     /* nothing follows what is pending */
-    struct ty_event_text *current;  /* being sent, `sent` bytes of it are out */
-    struct ty_buf words;            /* what is no event, before `current` */
+    bool over;                     /* the job's last event was seen */
+    bool ended;                    /* nothing follows what is pending */
+    struct ty_event_text *current; /* being sent, `sent` bytes of it are out */
+    struct ty_buf words;           /* what is no event, before `current` */
     size_t sent;
     _Atomic bool loading;
     _Atomic bool draining;
@@ -114,8 +115,9 @@ static ty_status note_gap(struct event_stream *stream, struct ty_reader *reader)
 /* Whether the batch is complete: full, at the end, or with something to say. */
 static bool load_rows(struct event_stream *stream, struct ty_reader *reader)
 {
-    struct visit visit = {stream,
-                          {stream->wanted.tenant_name, ty_store_key(stream->api->options.store)}};
+    struct visit visit = {
+        stream, {stream->wanted.tenant_name, ty_store_key(stream->api->options.store)}
+    };
     const struct ty_event_query query = {.tenant = stream->wanted.tenant,
                                          .job = stream->wanted.job,
                                          .after = stream->reader.position,
@@ -127,7 +129,8 @@ static bool load_rows(struct event_stream *stream, struct ty_reader *reader)
     if (status == TY_GONE)
         status = note_gap(stream, reader);
     else if (status == TY_OK) {
-        batch->at_end = seen == query.after || (!stream->wanted.follow && seen >= stream->wanted.head);
+        batch->at_end =
+            seen == query.after || (!stream->wanted.follow && seen >= stream->wanted.head);
         stream->reader.position = seen;
     }
     batch->failed = batch->failed || status != TY_OK;
@@ -152,8 +155,7 @@ static void load_batch(void *context, size_t worker)
 static void say(struct event_stream *stream, const char *type, const char *more)
 {
     char id[TY_EVENT_ID] = "0";
-    int64_t position =
-        stream->live ? ty_feed_position(&stream->reader) : stream->reader.position;
+    int64_t position = stream->live ? ty_feed_position(&stream->reader) : stream->reader.position;
     (void)!ty_event_id_make(ty_store_key(stream->api->options.store), stream->wanted.tenant,
                             position, id);
     ty_buf_clear(&stream->words);
@@ -372,10 +374,8 @@ static struct event_stream *allocate(struct ty_api *api, const struct event_requ
     stream->over = wanted->job_over;
     stream->entry = (struct api_stream){
         .tenant = wanted->tenant, .token = wanted->token, .counted = wanted->follow};
-    stream->reader = (struct ty_feed_reader){.filter = wanted->filter,
-                                             .position = wanted->after,
-                                             .wake = wake,
-                                             .context = stream};
+    stream->reader = (struct ty_feed_reader){
+        .filter = wanted->filter, .position = wanted->after, .wake = wake, .context = stream};
     ty_buf_init(&stream->words, WORDS_MAX);
     greet(stream);
     return stream;

@@ -15,7 +15,7 @@ struct event_request {
     int64_t job;                    /* row of the one job that the filter names, 0 = look at all */
     bool with_job;                  /* the stream ends with its job */
     int64_t after;                  /* where to begin */
-    int64_t head;                   /* the newest event when it was asked; without `follow` the last */
+    int64_t head; /* the newest event when it was asked; without `follow` the last */
     bool follow;
     bool frames;   /* SSE instead of NDJSON */
     bool job_over; /* that one has ended already */

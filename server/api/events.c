@@ -84,8 +84,8 @@ static ty_status choose_place(struct ty_api *api, struct ty_request *request,
     wanted->after = from_oldest ? first - 1 : wanted->head;
     if (!id || from_oldest)
         return TY_OK;
-    ty_status status = ty_event_id_read(ty_store_key(api->options.store), wanted->tenant, id,
-                                        &wanted->after);
+    ty_status status =
+        ty_event_id_read(ty_store_key(api->options.store), wanted->tenant, id, &wanted->after);
     if (status == TY_NO_MEMORY)
         return ty_fail(err, status, "event id");
     if (status != TY_OK || wanted->after > wanted->head)

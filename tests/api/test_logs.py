@@ -149,7 +149,7 @@ while True:
 """
     job = gateway.submit(script=script)["id"]
     deadline = time.monotonic() + 20
-    while b"ready" not in gateway.logs(job):
+    while b"ready\n" not in gateway.logs(job):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     gateway.post(f"/v1/jobs/{job}/cancel")
