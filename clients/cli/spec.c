@@ -218,6 +218,40 @@ static int set_volumes(const struct cli *cli, json_t *spec)
     return EXIT_DONE;
 }
 
+/* --secret NAME:KEY[=WHERE]: the variable WHERE (by default called as the key), or the file. */
+static int add_secret(json_t *secrets, const char *text)
+{
+    const char *key = strchr(text, ':');
+    const char *where = key ? strchr(key, '=') : NULL;
+    size_t key_len = key ? (where ? (size_t)(where - key) : strlen(key)) - 1 : 0;
+    if (!key || key == text || key_len == 0 || (where && where[1] == '\0'))
+        return cli_misuse("--secret must be NAME:KEY, NAME:KEY=VARIABLE or NAME:KEY=/PATH");
+    json_t *secret =
+        json_pack("{s:s%,s:s%}", "name", text, (size_t)(key - text), "key", key + 1, key_len);
+    if (secret && where &&
+        json_object_set_new(secret, where[1] == '/' ? "path" : "env", json_string(where + 1)) !=
+            0) {
+        json_decref(secret);
+        secret = NULL;
+    }
+    return json_array_append_new(secrets, secret) == 0 ? EXIT_DONE
+                                                       : cli_misuse("--secret is not UTF-8");
+}
+
+static int set_secrets(const struct cli *cli, json_t *spec)
+{
+    const char *text;
+    for (size_t i = 0; (text = cli_nth(cli, "secret", i)) != NULL; i++) {
+        if (!json_is_array(json_object_get(spec, "secrets")) &&
+            json_object_set_new(spec, "secrets", json_array()) != 0)
+            return no_memory();
+        int code = add_secret(json_object_get(spec, "secrets"), text);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    return EXIT_DONE;
+}
+
 int cli_spec_flags(const struct cli *cli, json_t *spec)
 {
     int code = set_members(cli, spec);
@@ -225,7 +259,9 @@ int cli_spec_flags(const struct cli *cli, json_t *spec)
         code = set_maps(cli, spec);
     if (code == EXIT_DONE)
         code = set_checkpoints(cli, spec);
-    return code == EXIT_DONE ? set_volumes(cli, spec) : code;
+    if (code == EXIT_DONE)
+        code = set_volumes(cli, spec);
+    return code == EXIT_DONE ? set_secrets(cli, spec) : code;
 }
 
 const struct cli_option spec_options[] = {
@@ -245,6 +281,8 @@ const struct cli_option spec_options[] = {
     {"output-claim",           0,   "CLAIM",      "the claim for results at /output (one is made for the job)",     NULL,
      false                                                                                                                                                    },
     {"volume",                 0,   "CLAIM:PATH", "one more claim; CLAIM:PATH:ro for reading only",                 NULL,                                true },
+    {"secret",                 0,   "NAME:KEY",   "a secret's key as a variable; NAME:KEY=VARIABLE or =/PATH",      NULL,
+     true                                                                                                                                                     },
     {"checkpoints",            0,   "WHERE",      "CLAIM, CLAIM:FOLDER, :FOLDER of the output, or /PATH",           NULL,
      false                                                                                                                                                    },
     {"resume",                 0,   NULL,         "hand the newest checkpoint to the script when it starts",        NULL,                                false},

@@ -369,10 +369,18 @@ static ty_status note_size(struct maker *maker, struct ty_error *err)
     return TY_OK;
 }
 
+/* Where the replicas meet, unless the machine has given that port away. */
+static int wanted_port(const struct ty_job_object *job)
+{
+    int role = job->roles[TY_ROLE_MASTER].replicas > 0 ? TY_ROLE_MASTER : TY_ROLE_WORKER;
+    int64_t port = job->roles[role].port;
+    if (job->elastic && !json_object_get(job->elastic, "rdzvHost"))
+        port = ty_object_int(job->elastic, "rdzvPort", port);
+    return port > 0 && port <= UINT16_MAX ? (int)port : job->roles[role].port;
+}
+
 static json_t *pack_plan(struct maker *maker)
 {
-    int rendezvous =
-        maker->job.roles[TY_ROLE_MASTER].replicas > 0 ? TY_ROLE_MASTER : TY_ROLE_WORKER;
     char logs_folder[PATH_MAX];
     snprintf(logs_folder, sizeof logs_folder, "%s/logs/%s", maker->setting->data_folder,
              maker->run->job_id);
@@ -382,7 +390,7 @@ static json_t *pack_plan(struct maker *maker)
                      maker->run->object_name, "namespace", maker->run->namespace, "logs_folder",
                      logs_folder, "bwrap", maker->setting->bwrap, "attempt",
                      (int)maker->run->attempt, "boot_id", maker->setting->boot_id, "port",
-                     (int)maker->job.roles[rendezvous].port, "rules", pack_rules(maker), "replicas",
+                     wanted_port(&maker->job), "rules", pack_rules(maker), "replicas",
                      maker->replicas, "claims", maker->claims, "gpus", maker->gpus, "secrets",
                      "folder", maker->secrets.folder, "variables", maker->secrets.variables,
                      "files", maker->secrets.files);

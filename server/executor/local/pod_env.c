@@ -213,6 +213,27 @@ static void add_rendezvous_conf(struct adder *adder, const json_t *conf)
         add(adder, "PET_RDZV_CONF", text.data);
 }
 
+/* A store elsewhere is named as it is; the first worker's port is the one that the supervisor
+ * reserves. */
+static void add_rendezvous_endpoint(struct adder *adder, const json_t *elastic)
+{
+    const struct ty_pod *pod = adder->pod;
+    const char *elsewhere = ty_object_text(elastic, "rdzvHost", NULL);
+    char host[TOKEN_TEXT];
+    char port[TOKEN_TEXT];
+    char text[TOKEN_TEXT * 2 + 2];
+    if (elsewhere) {
+        snprintf(
+            text, sizeof text, "%s:%lld", elsewhere,
+            (long long)ty_object_int(elastic, "rdzvPort", pod->job->roles[TY_ROLE_WORKER].port));
+    } else {
+        replica_host(pod, "worker-0", host, sizeof host);
+        pod_token(pod, "port", port, sizeof port);
+        snprintf(text, sizeof text, "%s:%s", host, port);
+    }
+    add(adder, "PET_RDZV_ENDPOINT", text);
+}
+
 static void add_elastic(struct adder *adder)
 {
     const struct ty_pod *pod = adder->pod;
@@ -221,13 +242,8 @@ static void add_elastic(struct adder *adder)
     int64_t min =
         ty_object_int(elastic, "minReplicas", ty_object_int(elastic, "maxReplicas", workers));
     int64_t max = ty_object_int(elastic, "maxReplicas", min);
-    char host[TOKEN_TEXT];
-    char port[TOKEN_TEXT];
-    char text[TOKEN_TEXT * 2 + 2];
-    replica_host(pod, "worker-0", host, sizeof host);
-    pod_token(pod, "port", port, sizeof port);
-    snprintf(text, sizeof text, "%s:%s", ty_object_text(elastic, "rdzvHost", host), port);
-    add(adder, "PET_RDZV_ENDPOINT", text);
+    char text[TOKEN_TEXT];
+    add_rendezvous_endpoint(adder, elastic);
     add(adder, "PET_RDZV_BACKEND", ty_object_text(elastic, "rdzvBackend", "c10d"));
     snprintf(text, sizeof text, "%lld:%lld", (long long)min, (long long)max);
     add(adder, "PET_NNODES", text);

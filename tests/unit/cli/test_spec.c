@@ -131,6 +131,30 @@ static void checkpoints_are_said_in_four_ways(void **state)
     }
 }
 
+static void secrets_are_variables_or_files(void **state)
+{
+    static const struct {
+        const char *flag;
+        const char *json;
+    } cases[] = {
+        {"--secret=wandb:API_KEY",          "{\"key\":\"API_KEY\",\"name\":\"wandb\"}"          },
+        {"--secret=wandb:api-key=W_KEY",
+         "{\"env\":\"W_KEY\",\"key\":\"api-key\",\"name\":\"wandb\"}"                           },
+        {"--secret=git:id=/run/secrets/id",
+         "{\"key\":\"id\",\"name\":\"git\",\"path\":\"/run/secrets/id\"}"                       },
+        {"--secret=a:b=/c:d=e",             "{\"key\":\"b\",\"name\":\"a\",\"path\":\"/c:d=e\"}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        struct cli cli;
+        ty_auto_json spec = json_object();
+        const char *words[] = {cases[i].flag, NULL};
+        assert_int_equal(parse(&cli, words), EXIT_DONE);
+        assert_int_equal(cli_spec_flags(&cli, spec), EXIT_DONE);
+        assert_json(json_array_get(json_object_get(spec, "secrets"), 0), cases[i].json);
+    }
+}
+
 static void wrong_values_are_misuse(void **state)
 {
     static const char *const flags[] = {
@@ -142,6 +166,12 @@ static void wrong_values_are_misuse(void **state)
         "--label=x",
         "--volume=claim",
         "--volume=:/x",
+        "--secret=wandb",
+        "--secret=:key",
+        "--secret=wandb:",
+        "--secret=wandb:=X",
+        "--secret=wandb:key=",
+        "--secret=wandb:key=\xff",
         "--env=NO_SUCH_VARIABLE_HERE",
         "--name=\xff",
         "--param=a=\xff",
@@ -230,6 +260,7 @@ int main(void)
         cmocka_unit_test(parameters_keep_the_text_that_was_typed),
         cmocka_unit_test(flags_set_their_members),
         cmocka_unit_test(checkpoints_are_said_in_four_ways),
+        cmocka_unit_test(secrets_are_variables_or_files),
         cmocka_unit_test(wrong_values_are_misuse),
         cmocka_unit_test(sources_become_scripts_specs_and_files),
     };

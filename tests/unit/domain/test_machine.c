@@ -580,6 +580,7 @@ static void a_start_deadline_ends_what_a_fault_keeps_from_starting_and_nothing_e
         {TY_CAUSE_GATEWAY_ERROR,           true },
         {TY_CAUSE_NONE,                    false},
         {TY_CAUSE_VOLUME_NOT_FOUND,        false},
+        {TY_CAUSE_SECRET_NOT_FOUND,        false},
         {TY_CAUSE_UNSCHEDULABLE,           false},
         {TY_CAUSE_WAITING_FOR_CAPACITY,    false},
         {TY_CAUSE_OPERATOR_NOT_RESPONDING, false},

@@ -118,6 +118,12 @@ static void the_operators_variables_are_exact(void **state)
                             "{\"key\":\"b\",\"value\":\"2\"}]"),
          WORKER, 0, "PET_RDZV_CONF", "a=1,b=2"},
         {"elastic", ELASTIC("\"nProcPerNode\":2"), WORKER, 0, "PET_NPROC_PER_NODE", "2"},
+        {"a store elsewhere", ELASTIC("\"rdzvHost\":\"etcd.x\",\"rdzvPort\":2379"), WORKER, 0,
+         "PET_RDZV_ENDPOINT", "etcd.x:2379"},
+        {"a store elsewhere", ELASTIC("\"rdzvHost\":\"etcd.x\""), WORKER, 0, "PET_RDZV_ENDPOINT",
+         "etcd.x:23456"},
+        {"a port of the first worker", ELASTIC("\"rdzvPort\":2379"), WORKER, 0,
+         "PET_RDZV_ENDPOINT", "job-x-worker-0:\001job-x:port\001"},
         {"not elastic", NULL, NULL, 0, "PET_RDZV_ENDPOINT", NULL},
     };
     /* clang-format on */
@@ -191,6 +197,29 @@ static void what_can_never_run_here_is_refused(void **state)
             fail_msg("%s: %s", cases[i].name, ty_status_name(status));
         if (strstr(err.text, "/d/"))
             fail_msg("%s shows a path of the machine: %s", cases[i].name, err.text);
+    }
+}
+
+static void the_port_to_meet_at_is_the_one_that_was_asked_for(void **state)
+{
+    static const struct {
+        const char *spec;
+        int64_t port;
+    } cases[] = {
+        {NULL,                                                 23456},
+        {ELASTIC("\"minReplicas\":1"),                         23456},
+        {ELASTIC("\"rdzvPort\":2379"),                         2379 },
+        {ELASTIC("\"rdzvPort\":2379,\"rdzvHost\":\"etcd.x\""), 23456},
+        {ELASTIC("\"rdzvPort\":70000"),                        23456},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        ty_auto_json objects = make_objects(&(struct parts){.spec = cases[i].spec});
+        struct ty_made_plan made;
+        struct ty_error err;
+        assert_int_equal(make_plan(objects, &made, &err), TY_OK);
+        assert_int_equal(json_integer_value(json_object_get(made.plan, "port")), cases[i].port);
+        ty_made_plan_done(&made);
     }
 }
 
@@ -357,11 +386,16 @@ static void make_once(void *context)
 static void every_allocation_may_fail(void **state)
 {
     ty_auto_json objects = make_objects(&(struct parts){
-        .container = "\"command\":[\"a\"],\"env\":[{\"name\":\"A\",\"value\":\"$(RANK)\"}],"
-                     "\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}},"
-                     "\"volumeMounts\":[{\"name\":\"code\",\"mountPath\":\"/"
-                     "code\"},{\"name\":\"v\",\"mountPath\":\"/v\"}]",
+        .container =
+            "\"command\":[\"a\"],\"env\":[{\"name\":\"A\",\"value\":\"$(RANK)\"},"
+            "{\"name\":\"TRAINYARD_TENSORBOARD_DIR\",\"value\":\"/v/t\"},"
+            "{\"name\":\"S\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"k\"}}}],"
+            "\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}},"
+            "\"volumeMounts\":[{\"name\":\"code\",\"mountPath\":\"/code\"},"
+            "{\"name\":\"s\",\"mountPath\":\"/s\",\"subPath\":\"k\"},"
+            "{\"name\":\"v\",\"mountPath\":\"/v\"}]",
         .volumes = "{\"name\":\"code\",\"configMap\":{\"name\":\"c\"}},"
+                   "{\"name\":\"s\",\"secret\":{\"secretName\":\"s\"}},"
                    "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"p\"}}"});
     (void)state;
     assert_true(ty_oom_sweep(make_once, objects) > 50);
@@ -372,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_operators_variables_are_exact),
         cmocka_unit_test(what_can_never_run_here_is_refused),
+        cmocka_unit_test(the_port_to_meet_at_is_the_one_that_was_asked_for),
         cmocka_unit_test(secrets_are_named_in_the_plan_and_never_read),
         cmocka_unit_test(the_folder_of_summaries_is_made_in_the_volume_that_holds_it),
         cmocka_unit_test(what_the_kernel_would_not_take_is_refused),
