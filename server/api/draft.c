@@ -3,7 +3,7 @@
 #include "api/claim_warnings.h"
 #include "api/keys.h"
 
-enum { RENDER_CHECK_FROM = 256 * 1024, WARNINGS_MAX = 64 };
+enum { RENDER_CHECK_FROM = 96 * 1024, WARNINGS_MAX = 64 };
 
 /* The spec as it is stored: the client's own text, unless the policy has changed something. */
 static char *spec_text(struct api_draft *draft, const struct api_draft_input *input,
@@ -209,18 +209,29 @@ ty_status api_draft_render(const struct api_draft *draft, struct ty_manifest *ma
     return api_render(draft->api, &input, manifest_out, faults, err);
 }
 
-/* A spec whose files come near the size of a ConfigMap is rendered once to see whether it fits;
- * small ones always do. */
+static ty_status check_workload(const struct ty_manifest *manifest, struct ty_faults *faults,
+                                struct ty_error *err)
+{
+    size_t bytes = ty_manifest_workload_bytes(manifest);
+    if (bytes <= TY_WORKLOAD_MAX)
+        return TY_OK;
+    ty_faults_add(faults, TY_AT_POINTER, "", "spec_too_large",
+                  "makes an object of %zu bytes beside script and files; a cluster takes at most "
+                  "%d: shorten args and env",
+                  bytes, TY_WORKLOAD_MAX);
+    return ty_fail_code(err, TY_REFUSED, "validation_failed", "the job spec is too large");
+}
+
+/* What a large spec makes may be larger than a cluster takes, so it is rendered once to see. A
+ * small one never is: a role repeats the job's members, and escapes double them at most. */
 static ty_status check_size(struct api_draft *draft, struct ty_faults *faults, struct ty_error *err)
 {
-    const struct ty_job_spec *spec = draft->spec;
-    size_t total = spec->script_len;
-    for (size_t i = 0; i < spec->files.count; i++)
-        total += spec->files.items[i].len;
-    if (total < RENDER_CHECK_FROM)
+    if (draft->submit.insert.spec_len < RENDER_CHECK_FROM)
         return TY_OK;
     struct ty_manifest manifest = {0};
     ty_status status = api_draft_render(draft, &manifest, faults, err);
+    if (status == TY_OK)
+        status = check_workload(&manifest, faults, err);
     ty_manifest_done(&manifest);
     return status;
 }

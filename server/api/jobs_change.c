@@ -1,7 +1,7 @@
 /* PATCH and DELETE of a job. */
 #include "api/api.h"
 
-enum { LABELS_MAX = 64 };
+enum { LABELS_MAX = 32 }; /* as in a new job */
 
 /* --- PATCH: labels and description (RFC 7396) --- */
 

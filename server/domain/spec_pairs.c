@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-    LABELS_MAX = 64,
+    LABELS_MAX = 32,
     LABEL_BYTES = 63,
     ENV_MAX = 256,
     NAME_BYTES = 128,

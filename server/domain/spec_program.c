@@ -265,9 +265,12 @@ static size_t arguments_size(const struct ty_job_spec *spec, const struct ty_spe
     return size;
 }
 
-static size_t env_size(const struct ty_spec_role *role)
+/* The parameters are variables too, unless they are flags alone. */
+static size_t env_size(const struct ty_job_spec *spec, const struct ty_spec_role *role)
 {
-    size_t size = 0;
+    size_t size = spec->parameter_style == TY_PARAMETERS_FLAGS
+                      ? 0
+                      : parameters_size(spec) + 2 * spec->parameters.count;
 
     for (size_t i = 0; i < role->env.count; i++)
         size += strlen(role->env.items[i].name) + strlen(role->env.items[i].value) + 2;
@@ -278,7 +281,7 @@ static void check_role_sizes(struct ty_spec_reader *reader, const struct ty_job_
                              const struct ty_spec_role *role)
 {
     size_t arguments = arguments_size(spec, role);
-    size_t env = env_size(role);
+    size_t env = env_size(spec, role);
 
     if (arguments > TY_SPEC_ARGUMENTS_MAX)
         ty_spec_fault_in(reader, "args", "arguments_too_large",
@@ -286,7 +289,7 @@ static void check_role_sizes(struct ty_spec_reader *reader, const struct ty_job_
                          arguments, TY_SPEC_ARGUMENTS_MAX);
     if (env > TY_SPEC_ENV_MAX)
         ty_spec_fault_in(reader, "env", "env_too_large",
-                         "the environment has %zu bytes; at most %d are allowed", env,
+                         "env and parameters have %zu bytes; at most %d are allowed", env,
                          TY_SPEC_ENV_MAX);
 }
 

@@ -171,7 +171,7 @@ const struct ty_problem_kind ty_problem_table[] = {
     {"too_many_connections",      503, "Too many connections",
      "The connection limit is reached; try again after Retry-After seconds."                                                           },
     {"too_many_filters",          400, "Too many filters",              "The list takes fewer filters than were given."                },
-    {"too_many_labels",           422, "Too many labels",               "A job has at most 64 labels."                                 },
+    {"too_many_labels",           422, "Too many labels",               "A job has at most 32 labels."                                 },
     {"too_many_streams",          429, "Too many streams",
      "The token or tenant has its allowed number of streams open."                                                                     },
     {"too_many_watches",          503, "Too many followers",

@@ -163,6 +163,15 @@ static ty_status render(const struct ty_render_input *input, struct ty_manifest 
 
 const struct ty_renderer ty_renderer_pytorchjob = {"PyTorchJob", render};
 
+size_t ty_manifest_workload_bytes(const struct ty_manifest *manifest)
+{
+    size_t count = json_array_size(manifest->objects);
+
+    return count > 0
+               ? json_dumpb(json_array_get(manifest->objects, count - 1), NULL, 0, JSON_COMPACT)
+               : 0;
+}
+
 void ty_manifest_done(struct ty_manifest *manifest)
 {
     json_decref(manifest->objects);

@@ -227,6 +227,14 @@ PATTERNS = [
     "pytorch/pytorch@sha256:" + "ab" * 32,
 ]
 CLAIMS = ["data-a", "data-b", "other"]
+LABELS = ["zone", "acme.example/pool", "acme.example/tier", "disk"]
+# Lists whose names stand in members of one name, and what such a name may be.
+NAMED = {
+    "priority_classes": ("priority_class", ["low", "high", "high-urgent"]),
+    "queues": ("queue", ["a", "b"]),
+    "schedulers": ("scheduler", ["gang", "plain"]),
+}
+SECRETS = ["wandb", "team-key", "team-other"]
 
 
 def explicit(name):
@@ -271,6 +279,14 @@ def random_policy(chance):
     if chance.random() < 0.3:
         policy["require_digest"] = True
     policy["storage_classes"] = chance.sample(["fast", "sl*"], chance.randint(0, 2))
+    policy["node_labels"] = chance.sample(["zone", "acme.example/*", "disk", "*"], chance.randint(0, 3))
+    policy["tolerations"] = chance.sample(["zone", "acme.example/pool", "*"], chance.randint(0, 2))
+    policy["secrets"] = chance.sample(["wandb", "team-*"], chance.randint(0, 2))
+    for name, (_, values) in NAMED.items():
+        if chance.random() < 0.6:
+            policy[name] = chance.sample([*values, "high*"], chance.randint(0, 2))
+    if chance.random() < 0.3:
+        policy["namespaces"] = ["shared-*"]
     limits = {"replicas": (1, 4), "gpus": (0, 8), "gpus_per_replica": (0, 4), "max_retries": (0, 5)}
     policy["limits"] = {k: chance.randint(*r) for k, r in limits.items() if chance.random() < 0.4}
     return policy
@@ -297,7 +313,67 @@ def random_job(chance):
         job["worker"] = {"image": image()}
     if chance.random() < 0.2:
         job["master"] = {"volumes": [{"claim": chance.choice(CLAIMS), "mount_path": "/m"}]}
+    for member, values in NAMED.values():
+        if chance.random() < 0.15:
+            job[member] = chance.choice(values)
+    for holder in (job, job.setdefault("worker", {})):
+        if chance.random() < 0.15:
+            holder.update(random_placement(chance))
     return job
+
+
+def random_placement(chance):
+    def expressions():
+        return [{"key": chance.choice(LABELS), "operator": "exists"} for _ in range(chance.randint(1, 2))]
+
+    term = {"labels": {}, "topology_key": chance.choice(LABELS)}
+    if chance.random() < 0.5:
+        term["namespaces"] = [chance.choice(["trainyard-random", "shared-a", "others"])]
+    some = {
+        "node_selector": {chance.choice(LABELS): "x"},
+        "tolerations": [chance.choice([{"key": chance.choice(LABELS), "value": "x"}, {"operator": "exists"}])],
+        "secrets": [{"name": chance.choice(SECRETS), "key": "k", "env": "SECRET_K"}],
+        "affinity": {
+            "node": chance.choice(
+                [{"required": [{"match": expressions()}]}, {"preferred": [{"weight": 1, "match": expressions()}]}]
+            ),
+            chance.choice(["pods", "pods_apart"]): chance.choice(
+                [{"required": [term]}, {"preferred": [{"weight": 2, **term}]}]
+            ),
+        },
+    }
+    return {member: some[member] for member in chance.sample(list(some), chance.randint(1, 3))}
+
+
+def found(value, member):
+    """Every value of `member`, wherever it stands."""
+    if isinstance(value, list):
+        return [hit for item in value for hit in found(item, member)]
+    if not isinstance(value, dict):
+        return []
+    own = [value[member]] if member in value else []
+    return own + [hit for item in value.values() for hit in found(item, member)]
+
+
+def placement_forbidden(job, policy):
+    kinds = set()
+    affinities = found(job, "affinity")
+    labels = [key for selector in found(job, "node_selector") for key in selector]
+    labels += found(affinities, "key") + found(affinities, "topology_key")
+    if not all(named(label, policy["node_labels"]) for label in labels):
+        kinds.add("node_label_not_allowed")
+    tolerated = [toleration.get("key", "*") for each in found(job, "tolerations") for toleration in each]
+    if not all("*" in policy["tolerations"] or key in policy["tolerations"] for key in tolerated):
+        kinds.add("toleration_not_allowed")
+    if not all(named(secret["name"], policy["secrets"]) for each in found(job, "secrets") for secret in each):
+        kinds.add("secret_not_allowed")
+    spaces = [name for each in found(affinities, "namespaces") for name in each]
+    if not all(name == "trainyard-random" or named(name, policy.get("namespaces", [])) for name in spaces):
+        kinds.add("namespace_not_allowed")
+    for name, (member, _) in NAMED.items():
+        if member in job and not named(job[member], policy.get(name, [])):
+            kinds.add(member + "_not_allowed")
+    return kinds
 
 
 def claims_of(value):
@@ -346,7 +422,7 @@ def test_no_random_job_passes_a_random_policy_that_forbids_it(gateway):
         for _ in range(25):
             job = random_job(chance)
             answer = team.post("/v1/jobs?dry_run=true", job)
-            wanted = forbidden(job, policy)
+            wanted = forbidden(job, policy) | placement_forbidden(job, policy)
             got = {code for _, code in faults(answer)} if answer.status_code == 422 else set()
             assert got == wanted, (policy, job, answer.text)
             passed += answer.status_code == 200

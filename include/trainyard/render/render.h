@@ -32,6 +32,12 @@ struct ty_renderer {
 
 extern const struct ty_renderer ty_renderer_pytorchjob;
 
+/* A cluster takes no workload above it (standards K9; etcd's own limit is a little higher). */
+enum { TY_WORKLOAD_MAX = 512 * 1024 };
+
+/* The bytes of the workload as JSON, as it is sent to a cluster: without the ConfigMaps. */
+size_t ty_manifest_workload_bytes(const struct ty_manifest *manifest);
+
 void ty_manifest_done(struct ty_manifest *manifest); /* takes an empty one */
 
 #endif

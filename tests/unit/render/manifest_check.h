@@ -126,6 +126,42 @@ static inline const char *check_config_map(const json_t *map)
     return NULL;
 }
 
+/* Whether every member of `object` is one of `names`, which ends with NULL: what stands in an
+ * object is what the gateway put there (standards K1, K2). */
+static inline bool manifest_only(const json_t *object, const char *const *names)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        size_t i = 0;
+
+        while (names[i] && !ty_str_equal(names[i], key))
+            i++;
+        if (!names[i])
+            return false;
+    }
+    return true;
+}
+
+#define MANIFEST_ONLY(object, ...) manifest_only((object), (const char *const[]){__VA_ARGS__, NULL})
+
+static inline const char *check_volume(const json_t *volume)
+{
+    MANIFEST_RULE(
+        MANIFEST_ONLY(volume, "name", "persistentVolumeClaim", "configMap", "emptyDir", "secret"),
+        "a volume is a claim, a ConfigMap, a Secret's key or empty");
+    MANIFEST_RULE(json_object_size(volume) == 2, "a volume is one thing");
+    MANIFEST_RULE(
+        MANIFEST_ONLY(json_object_get(volume, "persistentVolumeClaim"), "claimName", "readOnly") &&
+            MANIFEST_ONLY(json_object_get(volume, "emptyDir"), "medium", "sizeLimit") &&
+            MANIFEST_ONLY(json_object_get(volume, "configMap"), "name", "items", "defaultMode") &&
+            MANIFEST_ONLY(json_object_get(volume, "secret"), "secretName", "items", "defaultMode"),
+        "a volume has known members");
+    return NULL;
+}
+
 static inline const char *check_mounts(const json_t *pod, const json_t *container)
 {
     const json_t *volumes = json_object_get(pod, "volumes");
@@ -138,6 +174,10 @@ static inline const char *check_mounts(const json_t *pod, const json_t *containe
         const char *name = manifest_text(item, "name");
         const char *claim = manifest_text(item, "persistentVolumeClaim.claimName");
 
+        const char *broken = check_volume(item);
+
+        if (broken)
+            return broken;
         MANIFEST_RULE(name && ty_dns1123_label(name), "a volume has a legal name");
         MANIFEST_RULE(manifest_count(volumes, "name", name) == 1, "volume names differ");
         MANIFEST_RULE(!claim ||
@@ -194,6 +234,12 @@ static inline const char *check_container(const json_t *pod, const json_t *conta
 
     MANIFEST_RULE(ty_str_equal(manifest_text(container, "name"), "pytorch"),
                   "the container is called pytorch");
+    MANIFEST_RULE(MANIFEST_ONLY(container, "name", "image", "command", "args", "workingDir", "env",
+                                "envFrom", "resources", "ports", "securityContext", "volumeMounts"),
+                  "a container has known members");
+    MANIFEST_RULE(MANIFEST_ONLY(manifest_at(container, "securityContext"),
+                                "allowPrivilegeEscalation", "capabilities"),
+                  "a container's rights are the gateway's");
     MANIFEST_RULE(ty_image_reference_valid(manifest_text(container, "image")), "an image");
     MANIFEST_RULE(!json_object_get(container, "command") ||
                       json_array_size(json_object_get(container, "command")) > 0,
@@ -241,6 +287,18 @@ static inline const char *check_role(const json_t *role, bool master)
                   "no service account token");
     MANIFEST_RULE(json_is_false(json_object_get(pod, "enableServiceLinks")), "no service links");
     MANIFEST_RULE(json_array_size(containers) == 1, "one container");
+    MANIFEST_RULE(MANIFEST_ONLY(role, "replicas", "restartPolicy", "template") &&
+                      MANIFEST_ONLY(template, "metadata", "spec") &&
+                      MANIFEST_ONLY(json_object_get(template, "metadata"), "labels", "annotations"),
+                  "a role has known members");
+    MANIFEST_RULE(MANIFEST_ONLY(pod, "automountServiceAccountToken", "enableServiceLinks",
+                                "securityContext", "containers", "volumes", "nodeSelector",
+                                "affinity", "tolerations", "priorityClassName", "schedulerName"),
+                  "a pod has known members");
+    MANIFEST_RULE(
+        ty_str_equal(manifest_text(pod, "securityContext.seccompProfile.type"), "RuntimeDefault") &&
+            MANIFEST_ONLY(json_object_get(pod, "securityContext"), "seccompProfile"),
+        "a pod's rights are the gateway's");
     return check_container(pod, json_array_get(containers, 0));
 }
 
