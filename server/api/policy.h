@@ -10,8 +10,8 @@ struct api_policy {
     struct ty_policy *policy;
     struct ty_access_tenant tenant;
     struct ty_reader *reader; /* who is asked for registered volumes; NULL: nobody may be */
-    struct ty_warning forced[API_FORCED_MAX];
-    struct ty_policy_changes changes; /* values given that were replaced: into `forced` */
+    struct ty_policy_changes
+        changes; /* values given that were replaced; room only where it forces */
 };
 
 /* Whether the request's job, or the policy of the caller's tenant, makes a look at the database or

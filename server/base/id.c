@@ -1,6 +1,5 @@
 #include "trainyard/base/id.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { DIGITS = 26, TIME_BYTES = 6, RANDOM_BYTES = 10, PREFIX_MAX = 12 };
@@ -8,7 +7,7 @@ enum { DIGITS = 26, TIME_BYTES = 6, RANDOM_BYTES = 10, PREFIX_MAX = 12 };
 /* Crockford's base32 without i, l, o and u, in ASCII order, so that text order is time order. */
 static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
-static void encode(const uint8_t bytes[TIME_BYTES + RANDOM_BYTES], char out[DIGITS + 1])
+static void encode(const uint8_t bytes[TIME_BYTES + RANDOM_BYTES], char *out)
 {
     /* 26 digits hold 130 bits: two zero bits in front of the 128. */
     uint32_t pending = 0;
@@ -28,13 +27,13 @@ void ty_id_make(const struct ty_random *random, int64_t wall_us, const char *pre
 {
     uint64_t ms = wall_us > 0 ? (uint64_t)wall_us / 1000 : 0;
     uint8_t bytes[TIME_BYTES + RANDOM_BYTES];
-    char digits[DIGITS + 1];
+    size_t prefix_len = strnlen(prefix, PREFIX_MAX);
 
     for (int i = 0; i < TIME_BYTES; i++)
         bytes[i] = (uint8_t)(ms >> (8 * (TIME_BYTES - 1 - i)));
     random->fill(random->context, bytes + TIME_BYTES, RANDOM_BYTES);
-    encode(bytes, digits);
-    snprintf(out, TY_ID_TEXT, "%.*s%s", PREFIX_MAX, prefix, digits);
+    memcpy(out, prefix, prefix_len);
+    encode(bytes, out + prefix_len);
 }
 
 bool ty_id_valid(const char *prefix, const char *text)
@@ -53,5 +52,6 @@ void ty_id_short(const char *id, char out[TY_ID_SHORT])
     size_t len = strlen(id);
     const char *digits = len > DIGITS ? id + len - DIGITS : id;
 
-    snprintf(out, TY_ID_SHORT, "%.*s%s", STEP, digits + STEP_AT, id + len - RANDOM);
+    memcpy(out, digits + STEP_AT, STEP);
+    memcpy(out + STEP, id + len - RANDOM, RANDOM + 1);
 }

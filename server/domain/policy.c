@@ -190,6 +190,11 @@ bool ty_policy_asks(const struct ty_policy *policy)
     return !policy->names[TY_LIST_VOLUMES].given || policy->defaults || policy->forced;
 }
 
+bool ty_policy_forces(const struct ty_policy *policy)
+{
+    return json_object_size(policy->forced) > 0;
+}
+
 int64_t ty_policy_max_replicas(const struct ty_policy *policy)
 {
     return policy->limits[TY_LIMIT_REPLICAS];

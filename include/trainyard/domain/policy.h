@@ -68,6 +68,9 @@ void ty_policy_judge_amounts(const struct ty_policy *policy, const struct ty_pol
 /* Whether it may have to call scene->owns_volume, or puts members of its own into jobs. */
 bool ty_policy_asks(const struct ty_policy *policy);
 
+/* Whether it puts values in the place of what a job says. */
+bool ty_policy_forces(const struct ty_policy *policy);
+
 /* Whether the policy lists a storage class, or a claim by its name: for volumes made without a
  * job. */
 bool ty_policy_lists_storage_class(const struct ty_policy *policy, const char *name);
