@@ -144,7 +144,7 @@ void import_aim(struct import *im, struct import_role *role)
 /* The note of a member or of the innermost one around it. `pointer` is cut on the way. */
 static const json_t *find_origin(const json_t *origins, const char *scope, char *pointer)
 {
-    char key[IMPORT_AT];
+    char key[2 * IMPORT_AT]; /* a scope and a pointer */
 
     for (;;) {
         snprintf(key, sizeof(key), "%s:%s", scope, pointer);
