@@ -35,7 +35,7 @@ ARROWS: dict[str, set[str]] = {
     "api": {
         "engine", "http", "contract", "store", "logs", "events", "executor", "render", "domain", "base",
     },
-    "cli": {"base"},
+    "cli": {"render", "contract", "domain", "base"},
 }  # fmt: skip
 ARROWS["app"] = set(ARROWS) - {"cli"}
 

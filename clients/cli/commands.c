@@ -21,6 +21,8 @@ const struct cli_command *const cli_commands[] = {
     &command_tokens,
     &command_tenants,
     &command_whoami,
+    &command_render,
+    &command_import,
     &command_completion,
     &command_help,
     &command_version,

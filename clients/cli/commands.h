@@ -10,6 +10,7 @@ extern const struct cli_command command_cancel, command_suspend, command_resume,
     command_restart, command_delete;
 extern const struct cli_command command_artifacts, command_checkpoints, command_download;
 extern const struct cli_command command_volumes, command_tokens, command_tenants, command_whoami;
-extern const struct cli_command command_completion, command_help, command_version;
+extern const struct cli_command command_render, command_import, command_completion, command_help,
+    command_version;
 
 #endif

@@ -72,7 +72,8 @@ static struct curl_slist *make_fields(const struct cli *cli, const struct http_r
     list = add_field(list, "If-Range", request->if_range);
     list = add_field(list, "If-None-Match", request->if_none_match);
     /* An empty value takes the header away that curl would send. */
-    list = add_field(list, "Content-Type", request->body ? "application/json" : "");
+    const char *type = request->type ? request->type : "application/json";
+    list = add_field(list, "Content-Type", request->body ? type : "");
     return add_field(list, "Expect", ""); /* never wait for 100 Continue */
 }
 
@@ -147,9 +148,14 @@ static void say_fault(const json_t *fault)
     static const char *const places[] = {"pointer", "parameter", "header"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const char *where = json_string_value(json_object_get(fault, places[i]));
-        if (where)
-            cli_say("  %s: %s", where[0] != '\0' ? where : "the body",
-                    json_string_value(json_object_get(fault, "detail")));
+        const json_t *line = json_object_get(fault, "line");
+        const char *detail = json_string_value(json_object_get(fault, "detail"));
+        if (where && line)
+            cli_say("  %lld:%lld: %s: %s", (long long)json_integer_value(line),
+                    (long long)json_integer_value(json_object_get(fault, "column")),
+                    where[0] != '\0' ? where : "the document", detail);
+        else if (where)
+            cli_say("  %s: %s", where[0] != '\0' ? where : "the body", detail);
     }
 }
 

@@ -25,6 +25,7 @@ struct http_request {
     const char *path; /* with the query, encoded */
     const char *body; /* NULL = none */
     size_t body_len;
+    const char *type;   /* of the body, NULL = application/json */
     const char *accept; /* NULL = application/json */
     const char *key;    /* Idempotency-Key: makes a POST repeatable */
     const char *range;  /* "bytes=5-" with if_range, or NULL */

@@ -1,5 +1,7 @@
 #include "spec.h"
 
+#include "output.h"
+
 #include "trainyard/base/json.h"
 
 #include <inttypes.h>
@@ -262,6 +264,32 @@ int cli_spec_flags(const struct cli *cli, json_t *spec)
     if (code == EXIT_DONE)
         code = set_volumes(cli, spec);
     return code == EXIT_DONE ? set_secrets(cli, spec) : code;
+}
+
+bool cli_spec_changed(const struct cli *cli)
+{
+    for (const struct cli_option *option = spec_options; option->name; option++)
+        if (cli_has(cli, option->name))
+            return true;
+    return false;
+}
+
+int cli_spec_image(json_t *spec)
+{
+    static const char default_image[] = "pytorch/pytorch:2.0.0";
+    const char *image = getenv("TRAINYARD_IMAGE");
+    if (json_object_get(spec, "image"))
+        return EXIT_DONE;
+    json_t *value = json_string(image && image[0] != '\0' ? image : default_image);
+    return json_object_set_new(spec, "image", value) == 0 ? EXIT_DONE : EXIT_JOB_FAILED;
+}
+
+int cli_print_spec(const struct cli *cli, const json_t *spec)
+{
+    struct cli as_json = *cli;
+    if (cli->format != FORMAT_YAML)
+        as_json.format = FORMAT_JSON;
+    return cli_print_object(&as_json, spec, "name");
 }
 
 const struct cli_option spec_options[] = {

@@ -7,8 +7,25 @@
 /* Set the members that flags give. EXIT_USAGE after a message. */
 int cli_spec_flags(const struct cli *cli, json_t *spec);
 
-/* Set what runs: a script, a command, or a whole spec from a JSON or YAML file. */
-int cli_spec_source(const struct cli *cli, json_t *spec);
+/* What a job's file held, for those who send it on as it is. */
+struct cli_source {
+    struct ty_buf text;
+    bool manifest; /* a Kubernetes manifest: the spec is its import */
+};
+void cli_source_done(struct cli_source *source);
+
+/* Set what runs: a script, a command, or a whole spec from a JSON or YAML file or a manifest. The
+ * caller ends *source_out in any case. EXIT_REFUSED for a manifest that cannot be imported. */
+int cli_spec_source(const struct cli *cli, json_t *spec, struct cli_source *source_out);
+
+/* Whether any of the flags that change a spec was given. */
+bool cli_spec_changed(const struct cli *cli);
+
+/* The image of whoever names none. */
+int cli_spec_image(json_t *spec);
+
+/* A spec as JSON, or YAML with -o yaml. */
+int cli_print_spec(const struct cli *cli, const json_t *spec);
 
 /* A JSON or (by its name) YAML file that holds an object; "-" is JSON from standard input.
  * EXIT_USAGE or EXIT_JOB_FAILED after a message. */

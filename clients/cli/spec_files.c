@@ -1,6 +1,8 @@
 /* What a job runs, from files of this machine: scripts, specs, and files beside the script. */
 #include "spec.h"
 
+#include "manifest.h"
+
 #include "trainyard/base/digest.h"
 #include "trainyard/base/file.h"
 #include "trainyard/base/json.h"
@@ -103,33 +105,79 @@ static int set_words(const struct cli *cli, size_t first, const char *member, js
 
 /* --- whole specs --- */
 
-int cli_read_object(const char *path, json_t **object_out)
+void cli_source_done(struct cli_source *source)
 {
+    ty_buf_done(&source->text);
+}
+
+/* JSON by its own strict rules; everything else is YAML, a stream where it is a manifest. */
+static int read_documents(const char *path, const struct ty_buf *text, json_t **documents_out)
+{
+    enum { DOCUMENTS_MAX = 64 };
     struct ty_error err;
-    ty_auto_buf text = {0};
-    ty_auto_json given = NULL;
+    json_t *json = NULL;
+    const char *bytes = text->data ? text->data : "";
     bool yaml = ty_str_ends(path, ".yaml") || ty_str_ends(path, ".yml");
-    int code = read_file(path, SOURCE_MAX, &text);
-    if (code != EXIT_DONE)
-        return code;
-    const char *bytes = text.data ? text.data : "";
-    ty_status status = yaml ? ty_yaml_parse(bytes, text.len, &given, &err)
-                            : ty_json_parse(bytes, text.len, &given, &err);
-    if (status != TY_OK)
+    if (!yaml && ty_json_parse(bytes, text->len, &json, &err) == TY_OK) {
+        *documents_out = json_pack("[o]", json);
+        return *documents_out ? EXIT_DONE : EXIT_JOB_FAILED;
+    }
+    if (!yaml && !ty_str_equal(path, "-"))
         return cli_misuse("%s: %s", path, err.text);
-    if (!json_is_object(given))
-        return cli_misuse("%s must hold an object", path);
-    *object_out = ty_steal(&given);
+    if (ty_yaml_parse_stream(bytes, text->len, DOCUMENTS_MAX, documents_out, &err) != TY_OK)
+        return cli_misuse("%s: %s", path, err.text);
     return EXIT_DONE;
 }
 
-static int set_spec(const char *path, json_t *spec)
+/* The only document, an object; borrowed. */
+static int only_object(const char *path, const json_t *documents, json_t **object_out)
 {
-    ty_auto_json given = NULL;
-    int code = cli_read_object(path, &given);
+    json_t *given = json_array_get(documents, 0);
+    if (json_array_size(documents) != 1 || !json_is_object(given))
+        return cli_misuse("%s must hold an object", path);
+    *object_out = given;
+    return EXIT_DONE;
+}
+
+int cli_read_object(const char *path, json_t **object_out)
+{
+    ty_auto_buf text = {0};
+    ty_auto_json documents = NULL;
+    json_t *given = NULL;
+    int code = read_file(path, SOURCE_MAX, &text);
+    if (code == EXIT_DONE)
+        code = read_documents(path, &text, &documents);
+    if (code == EXIT_DONE)
+        code = only_object(path, documents, &given);
+    if (code == EXIT_DONE)
+        *object_out = json_incref(given);
+    return code;
+}
+
+static int import(const struct cli *cli, const char *path, const json_t *documents,
+                  const struct cli_source *source, json_t **spec_out)
+{
+    struct job_file file = {path, source->text.data ? source->text.data : "", source->text.len};
+    return manifest_import(&file, documents, cli_value(cli, "namespace"), spec_out);
+}
+
+static int set_spec(const struct cli *cli, const char *path, json_t *spec,
+                    struct cli_source *source)
+{
+    ty_auto_json documents = NULL;
+    ty_auto_json imported = NULL;
+    json_t *given = NULL;
+    int code = read_file(path, SOURCE_MAX, &source->text);
+    if (code == EXIT_DONE)
+        code = read_documents(path, &source->text, &documents);
     if (code != EXIT_DONE)
         return code;
-    return json_object_update(spec, given) == 0 ? EXIT_DONE : EXIT_JOB_FAILED;
+    source->manifest = manifest_found(documents);
+    code = source->manifest ? import(cli, path, documents, source, &imported)
+                            : only_object(path, documents, &given);
+    if (code != EXIT_DONE)
+        return code;
+    return json_object_update(spec, imported ? imported : given) == 0 ? EXIT_DONE : EXIT_JOB_FAILED;
 }
 
 static bool is_spec(const char *path)
@@ -145,7 +193,7 @@ static int name_after(const char *path, json_t *spec)
     return json_object_set_new(spec, "name", json_string(name)) == 0 ? EXIT_DONE : EXIT_JOB_FAILED;
 }
 
-int cli_spec_source(const struct cli *cli, json_t *spec)
+int cli_spec_source(const struct cli *cli, json_t *spec, struct cli_source *source_out)
 {
     const struct cli_arguments *arguments = &cli->arguments;
     const char *source = arguments->rest > 0 ? arguments->plain[0] : NULL;
@@ -161,7 +209,7 @@ int cli_spec_source(const struct cli *cli, json_t *spec)
     if (!source)
         return cli_misuse("a script, a spec, or --command is needed (see trainyard help submit)");
     if (is_spec(source)) {
-        code = set_spec(source, spec);
+        code = set_spec(cli, source, spec, source_out);
     } else {
         code = set_script(source, spec);
         if (code == EXIT_DONE)

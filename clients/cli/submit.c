@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-static const char default_image[] = "pytorch/pytorch:2.0.0";
-
 /* A dry run: what would run. As a table that is the YAML that kubectl takes. */
 static int print_preview(const struct cli *cli, const json_t *preview)
 {
@@ -33,36 +31,59 @@ static int print_preview(const struct cli *cli, const json_t *preview)
     return EXIT_DONE;
 }
 
-static int set_image(json_t *spec)
+static int present(struct cli *cli, const json_t *answer)
 {
-    const char *image = getenv("TRAINYARD_IMAGE");
-    if (json_object_get(spec, "image"))
-        return EXIT_DONE;
-    json_t *value = json_string(image && image[0] != '\0' ? image : default_image);
-    return json_object_set_new(spec, "image", value) == 0 ? EXIT_DONE : EXIT_JOB_FAILED;
+    return json_is_true(json_object_get(answer, "dry_run")) ? print_preview(cli, answer)
+                                                            : cli_present_job(cli, answer);
 }
 
 static int send_new(struct cli *cli, const char *path, const json_t *spec)
 {
     ty_auto_json answer = NULL;
     int code = http_send(cli, "POST", path, spec, cli_value(cli, "key"), &answer);
-    if (code != EXIT_DONE)
-        return code;
-    return json_is_true(json_object_get(answer, "dry_run")) ? print_preview(cli, answer)
-                                                            : cli_present_job(cli, answer);
+    return code == EXIT_DONE ? present(cli, answer) : code;
+}
+
+/* A manifest goes as it is, so that the gateway tells its faults by the manifest's lines. */
+static int send_manifest(struct cli *cli, const char *path, const struct cli_source *source)
+{
+    char own_key[HTTP_KEY];
+    const char *key = cli_value(cli, "key");
+    ty_auto_json answer = NULL;
+    http_key(own_key);
+    struct http_request request = {
+        .method = "POST",
+        .path = path,
+        .body = source->text.data,
+        .body_len = source->text.len,
+        .type = "application/yaml",
+        .key = key ? key : own_key,
+    };
+    int code = http_json(cli, &request, &answer);
+    return code == EXIT_DONE ? present(cli, answer) : code;
+}
+
+static int submit(struct cli *cli, json_t *spec, struct cli_source *source)
+{
+    const char *path = cli_has(cli, "dry-run") ? "/v1/jobs?dry_run=true" : "/v1/jobs";
+    int code = cli_spec_source(cli, spec, source);
+    if (code == EXIT_DONE && source->manifest && !cli_spec_changed(cli) &&
+        cli->arguments.plain_count == 1)
+        return send_manifest(cli, path, source);
+    if (code == EXIT_DONE)
+        code = cli_spec_flags(cli, spec);
+    if (code == EXIT_DONE)
+        code = cli_spec_image(spec);
+    return code == EXIT_DONE ? send_new(cli, path, spec) : code;
 }
 
 static int run_submit(struct cli *cli)
 {
     ty_auto_json spec = json_object();
-    int code = cli_spec_source(cli, spec);
-    if (code == EXIT_DONE)
-        code = cli_spec_flags(cli, spec);
-    if (code == EXIT_DONE)
-        code = set_image(spec);
-    if (code != EXIT_DONE)
-        return code;
-    return send_new(cli, cli_has(cli, "dry-run") ? "/v1/jobs?dry_run=true" : "/v1/jobs", spec);
+    struct cli_source source = {0};
+    int code = submit(cli, spec, &source);
+    cli_source_done(&source);
+    return code;
 }
 
 static int run_clone(struct cli *cli)
@@ -100,12 +121,15 @@ static const struct cli_option clone_options[] = {
 
 const struct cli_command command_submit = {
     .name = "submit",
-    .usage = "SCRIPT.py | SPEC.json | --command [flags] [-- ARGUMENTS…]",
+    .usage = "SCRIPT.py | SPEC.json | MANIFEST.yaml | --command [flags] [-- ARGUMENTS…]",
     .help = "Submit a job",
     .more =
         "A script is sent with the job. A spec (JSON or YAML, - for standard input) is a whole\n"
-        "job as in POST /v1/jobs; flags replace its members. What follows -- reaches the script,\n"
-        "or with --command is the program itself.\n\n"
+        "job as in POST /v1/jobs; flags replace its members. A Kubernetes manifest (one "
+        "PyTorchJob\n"
+        "with its ConfigMaps and claims) is sent as it is, or with flags as the spec it stands "
+        "for.\n"
+        "What follows -- reaches the script, or with --command is the program itself.\n\n"
         "On a terminal the job is followed: the master's log on standard output, changes of state\n"
         "on standard error, and the exit code tells how the job ended. Ctrl-C leaves it running.\n"
         "Otherwise, and with --no-follow, the new job is printed; -o name prints its id alone.",

@@ -34,41 +34,6 @@ const json_t *api_import_warnings(const struct ty_request *request)
 
 /* --- places --- */
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct ty_fault *x = a;
-    const struct ty_fault *y = b;
-
-    if (x->document != y->document)
-        return x->document < y->document ? -1 : 1;
-    if (x->line != y->line)
-        return x->line < y->line ? -1 : 1;
-    return x->column < y->column ? -1 : x->column > y->column;
-}
-
-/* Lines and columns, and the faults in their order. */
-static ty_status locate(const struct ty_request *request, struct ty_faults *faults,
-                        struct ty_error *err)
-{
-    struct ty_yaml_place places[TY_FAULTS_MAX];
-    size_t len;
-    const char *bytes = ty_request_body(request, &len);
-
-    for (size_t i = 0; i < faults->count; i++)
-        places[i] = (struct ty_yaml_place){.document = faults->items[i].document,
-                                           .pointer = faults->items[i].where};
-    if (ty_yaml_locate(bytes, len, places, faults->count, err) != TY_OK)
-        return err->status;
-    for (size_t i = 0; i < faults->count; i++) {
-        if (faults->items[i].place != TY_AT_POINTER)
-            continue;
-        faults->items[i].line = places[i].line;
-        faults->items[i].column = places[i].column;
-    }
-    qsort(faults->items, faults->count, sizeof *faults->items, compare_places);
-    return TY_OK;
-}
-
 void api_place_faults(const struct ty_request *request, struct ty_faults *faults)
 {
     struct ty_error err;
@@ -77,41 +42,10 @@ void api_place_faults(const struct ty_request *request, struct ty_faults *faults
     if (!in_yaml(request) || !read)
         return;
     ty_import_map_faults(json_object_get(read, "origins"), faults, 0);
-    if (locate(request, faults, &err) != TY_OK)
+    size_t len;
+    const char *bytes = ty_request_body(request, &len);
+    if (ty_yaml_place_faults(bytes, len, faults, &err) != TY_OK)
         return; /* without memory for them, the faults still have their pointers */
-}
-
-/* --- faults of what could be read beside what could not --- */
-
-static bool is_within(const char *pointer, const char *other)
-{
-    size_t len = strlen(other);
-
-    return strncmp(pointer, other, len) == 0 && (pointer[len] == '\0' || pointer[len] == '/');
-}
-
-/* A field that was refused leaves a gap in the spec: what is said of the same place again, or of
- * the manifest as a whole, follows from that. */
-static bool follows(const struct ty_faults *faults, size_t own, const struct ty_fault *fault)
-{
-    if (fault->where[0] == '\0')
-        return true;
-    for (size_t i = 0; i < own; i++)
-        if (faults->items[i].document == fault->document &&
-            (is_within(fault->where, faults->items[i].where) ||
-             is_within(faults->items[i].where, fault->where)))
-            return true;
-    return false;
-}
-
-static void drop_followers(struct ty_faults *faults, size_t own)
-{
-    size_t kept = own;
-
-    for (size_t i = own; i < faults->count; i++)
-        if (!follows(faults, own, &faults->items[i]))
-            faults->items[kept++] = faults->items[i];
-    faults->count = kept;
 }
 
 /* --- reading --- */
@@ -198,12 +132,12 @@ static ty_status judge(struct ty_request *request, const struct ty_operation *op
     }
     if (status != TY_OK && status != TY_REFUSED)
         return status;
+    size_t len;
+    const char *bytes = ty_request_body(request, &len);
     ty_import_map_faults(import->origins, faults, own);
-    if (own > 0)
-        drop_followers(faults, own);
     if (!ty_faults_any(faults))
         return TY_OK;
-    if (locate(request, faults, err) != TY_OK)
+    if (ty_yaml_place_faults(bytes, len, faults, err) != TY_OK)
         return err->status;
     return ty_fail_code(err, TY_REFUSED, "validation_failed", "%zu faults", faults->count);
 }

@@ -5,6 +5,7 @@
 #include "trainyard/base/str.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <yaml.h>
 
 /* A pointer of a fault is shorter than this; a longer path leads to none of them. */
@@ -155,6 +156,40 @@ ty_status ty_yaml_locate(const char *bytes, size_t len, struct ty_yaml_place *pl
 
     yaml_parser_delete(&walker.parser);
     return no_memory ? ty_fail(err, TY_NO_MEMORY, "no memory to parse YAML") : TY_OK;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct ty_fault *x = a;
+    const struct ty_fault *y = b;
+
+    if (x->document != y->document)
+        return x->document < y->document ? -1 : 1;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    return x->column < y->column ? -1 : x->column > y->column;
+}
+
+ty_status ty_yaml_place_faults(const char *bytes, size_t len, struct ty_faults *faults,
+                               struct ty_error *err)
+{
+    struct ty_yaml_place places[TY_FAULTS_MAX];
+
+    for (size_t i = 0; i < faults->count; i++)
+        places[i] = (struct ty_yaml_place){.document = faults->items[i].document,
+                                           .pointer = faults->items[i].where};
+    ty_status status = ty_yaml_locate(bytes, len, places, faults->count, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < faults->count; i++) {
+        if (faults->items[i].place != TY_AT_POINTER)
+            continue;
+        faults->items[i].line = places[i].line;
+        faults->items[i].column = places[i].column;
+    }
+    qsort(faults->items, faults->count, sizeof(faults->items[0]), compare_places);
+    return TY_OK;
 }
 
 bool ty_yaml_error_place(const struct ty_error *err, size_t *line_out, size_t *column_out)

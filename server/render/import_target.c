@@ -185,22 +185,49 @@ static const json_t *origin_of(const json_t *origins, const char *pointer)
     return best;
 }
 
-void ty_import_map_faults(const json_t *origins, struct ty_faults *faults, size_t from)
+static void map_fault(const json_t *origins, struct ty_fault *fault)
 {
     const json_t *document = json_object_get(origins, "document");
+    const json_t *origin = fault->place == TY_AT_POINTER ? origin_of(origins, fault->where) : NULL;
+
+    if (document)
+        fault->document = (size_t)json_integer_value(document);
+    if (!origin)
+        return;
+    fault->document = (size_t)json_integer_value(json_array_get(origin, 0));
+    (void)ty_str_copy(fault->where, sizeof(fault->where),
+                      json_string_value(json_array_get(origin, 1)));
+}
+
+static bool is_within(const char *pointer, const char *other)
+{
+    size_t len = strlen(other);
+
+    return strncmp(pointer, other, len) == 0 && (pointer[len] == '\0' || pointer[len] == '/');
+}
+
+/* A field that was refused leaves a gap in the spec: what is said of the same place again, or of
+ * the manifest as a whole, follows from that. */
+static bool follows(const struct ty_faults *faults, size_t own, const struct ty_fault *fault)
+{
+    if (own > 0 && fault->where[0] == '\0')
+        return true;
+    for (size_t i = 0; i < own; i++)
+        if (faults->items[i].document == fault->document &&
+            (is_within(fault->where, faults->items[i].where) ||
+             is_within(faults->items[i].where, fault->where)))
+            return true;
+    return false;
+}
+
+void ty_import_map_faults(const json_t *origins, struct ty_faults *faults, size_t from)
+{
+    size_t kept = from;
 
     for (size_t i = from; i < faults->count; i++) {
-        struct ty_fault *fault = &faults->items[i];
-        const json_t *origin =
-            fault->place == TY_AT_POINTER ? origin_of(origins, fault->where) : NULL;
-
-        if (document)
-            fault->document = (size_t)json_integer_value(document);
-        if (!origin)
-            continue;
-        fault->document = (size_t)json_integer_value(json_array_get(origin, 0));
-        if (!ty_str_copy(fault->where, sizeof(fault->where),
-                         json_string_value(json_array_get(origin, 1))))
-            fault->where[sizeof(fault->where) - 1] = '\0';
+        map_fault(origins, &faults->items[i]);
+        if (!follows(faults, from, &faults->items[i]))
+            faults->items[kept++] = faults->items[i];
     }
+    faults->count = kept;
 }

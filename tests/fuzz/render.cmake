@@ -1,1 +1,2 @@
 ty_fuzz(fuzz_spec ty_render)
+ty_fuzz(fuzz_import ty_render)

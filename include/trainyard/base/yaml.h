@@ -3,6 +3,7 @@
 #define TRAINYARD_BASE_YAML_H
 
 #include "trainyard/base/buf.h"
+#include "trainyard/base/faults.h"
 
 #include <jansson.h>
 
@@ -32,6 +33,10 @@ struct ty_yaml_place {
  * an alias: that of the alias). One walk for all of them, to be done once there are faults. */
 ty_status ty_yaml_locate(const char *bytes, size_t len, struct ty_yaml_place *places, size_t count,
                          struct ty_error *err) TY_MUST_CHECK;
+
+/* Give every fault at a pointer the line and column of its place, and put all in their order. */
+ty_status ty_yaml_place_faults(const char *bytes, size_t len, struct ty_faults *faults,
+                               struct ty_error *err) TY_MUST_CHECK;
 
 /* Where a text that was refused is wrong: what the words of ty_yaml_parse begin with, as numbers.
  * False (and both 0) when they do not begin so. */

@@ -32,7 +32,8 @@ ty_status ty_import_manifest(const json_t *documents, const char *namespace,
 void ty_import_done(struct ty_import *import); /* takes an empty one */
 
 /* Faults of the spec (all behind the first `from`) become faults of the manifest: the field that
- * the member came from, or the innermost one around it. */
+ * the member came from, or the innermost one around it. Those that only follow from the import's
+ * own, which are the first `from`, go. */
 void ty_import_map_faults(const json_t *origins, struct ty_faults *faults, size_t from);
 
 #endif

@@ -17,7 +17,9 @@ static void make_spec(void *context)
 {
     const struct cli *cli = context;
     ty_auto_json spec = json_object();
-    int code = spec ? cli_spec_source(cli, spec) : EXIT_JOB_FAILED;
+    struct cli_source source = {0};
+    int code = spec ? cli_spec_source(cli, spec, &source) : EXIT_JOB_FAILED;
+    cli_source_done(&source);
     if (code == EXIT_DONE)
         code = cli_spec_flags(cli, spec);
     if (!ty_oom_failed())

@@ -200,6 +200,16 @@ static void write_file(const char *folder, const char *name, const char *bytes, 
     fclose(file);
 }
 
+static int read_source(const struct cli *cli, json_t *spec)
+{
+    struct cli_source source = {0};
+    int code = cli_spec_source(cli, spec, &source);
+
+    assert_false(source.manifest);
+    cli_source_done(&source);
+    return code;
+}
+
 static void sources_become_scripts_specs_and_files(void **state)
 {
     char folder[TEMPORARY_PATH];
@@ -218,7 +228,7 @@ static void sources_become_scripts_specs_and_files(void **state)
     static const char *const script[] = {"train.py", "--file", "blob", "--", "-x", "", NULL};
     ty_auto_json spec = json_object();
     assert_int_equal(parse(&cli, script), EXIT_DONE);
-    assert_int_equal(cli_spec_source(&cli, spec), EXIT_DONE);
+    assert_int_equal(read_source(&cli, spec), EXIT_DONE);
     assert_json(spec, "{\"args\":[\"-x\",\"\"],\"files\":[{\"content\":\"AP8=\",\"encoding\":"
                       "\"base64\",\"path\":\"blob\"}],\"name\":\"train\",\"script\":{\"content\":"
                       "\"print(1)\\n\",\"name\":\"train.py\"}}");
@@ -226,7 +236,7 @@ static void sources_become_scripts_specs_and_files(void **state)
     static const char *const yaml[] = {"spec.yaml", NULL};
     ty_auto_json from_yaml = json_object();
     assert_int_equal(parse(&cli, yaml), EXIT_DONE);
-    assert_int_equal(cli_spec_source(&cli, from_yaml), EXIT_DONE);
+    assert_int_equal(read_source(&cli, from_yaml), EXIT_DONE);
     assert_json(from_yaml, "{\"image\":\"x\",\"replicas\":2}");
 
     static const struct {
@@ -247,7 +257,7 @@ static void sources_become_scripts_specs_and_files(void **state)
     for (size_t i = 0; i < UNIT_COUNT(wrong); i++) {
         ty_auto_json refused = json_object();
         assert_int_equal(parse(&cli, wrong[i].words), EXIT_DONE);
-        assert_int_equal(cli_spec_source(&cli, refused), wrong[i].code);
+        assert_int_equal(read_source(&cli, refused), wrong[i].code);
     }
     assert_int_equal(chdir("/"), 0);
     assert_int_equal(ty_tree_remove(AT_FDCWD, folder, &err), TY_OK);
