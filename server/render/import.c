@@ -180,6 +180,7 @@ static void begin(struct import *im)
     im->warnings = import_made(im, json_array());
     im->origins = import_made(im, json_object());
     im->places = import_made(im, json_object());
+    im->placed = import_made(im, json_object());
     begin_role(im, &im->roles[0], "Master", "master");
     begin_role(im, &im->roles[1], "Worker", "worker");
 }
@@ -190,6 +191,7 @@ static void end(struct import *im)
     json_decref(im->warnings);
     json_decref(im->origins);
     json_decref(im->places);
+    json_decref(im->placed);
     end_role(&im->roles[0]);
     end_role(&im->roles[1]);
     for (size_t i = 0; i < im->object_count; i++)

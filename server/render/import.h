@@ -55,6 +55,7 @@ struct import {
     json_t *spec;
     json_t *warnings;
     json_t *origins; /* "scope:/member" -> [document, pointer] */
+    json_t *placed;  /* claims of the job's own that were mounted, as a set */
     json_t *places;  /* keys of ConfigMaps that are parameters -> the same */
     struct import_object job;
     struct import_object objects[IMPORT_OBJECTS]; /* ConfigMaps and claims */

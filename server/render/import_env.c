@@ -53,6 +53,31 @@ static void put_variable(struct import *im, const char *name, const char *text)
     import_back(im, before);
 }
 
+/* A reference to a key of an object, or (without `keyed`) to the whole of it. */
+static bool check_reference(struct import *im, const json_t *reference, bool keyed)
+{
+    size_t before = im->faults->count + im->faults->dropped;
+    const char *field;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)reference, field, value)
+    {
+        bool text = ty_str_equal(field, "name") || (keyed && ty_str_equal(field, "key"));
+
+        if (json_is_null(value) || (text && json_is_string(value)))
+            continue;
+        if (text)
+            import_fault_in(im, field, "wrong_type", "must be text");
+        else if (!ty_str_equal(field, "optional"))
+            import_fault_in(im, field, "unknown_member", "there is no such field here");
+        else if (!json_is_boolean(value))
+            import_fault_in(im, field, "wrong_type", "must be true or false");
+        else if (json_is_true(value))
+            import_fault_in(im, field, "not_supported", "a job waits for what it refers to");
+    }
+    return im->faults->count + im->faults->dropped == before;
+}
+
 static void read_secret(struct import *im, const char *name, const json_t *reference)
 {
     const char *secret = import_get_text(reference, "name");
@@ -62,8 +87,6 @@ static void read_secret(struct import *im, const char *name, const json_t *refer
         import_fault(im, "required", "must have the name and the key of a Secret");
         return;
     }
-    if (json_is_true(json_object_get(reference, "optional")))
-        import_fault_in(im, "optional", "not_supported", "a job waits for its Secrets");
     import_set(im, im->role->variables, name, json_null());
     struct import_target list = import_into(im, "secrets", true);
     struct import_target before = import_into_last(im);
@@ -122,7 +145,8 @@ static void read_source(struct import *im, const char *name, const json_t *sourc
         for (size_t i = 0; i < 2; i++)
             if (ty_str_equal(sources[i].field, key))
                 read = sources[i].read;
-        if (read && import_is_object(im, value))
+        if (read && !json_is_null(value) && import_is_object(im, value) &&
+            check_reference(im, value, true))
             read(im, name, value);
         else if (!read && !json_is_null(value))
             import_fault(im, "not_supported",
@@ -206,11 +230,13 @@ static void read_map(struct import *im, const json_t *reference)
     const char *key;
     json_t *value;
 
+    if (!import_is_object(im, reference) || !check_reference(im, reference, false))
+        return;
     if (!name) {
         import_fault_in(im, "name", "required", "is missing");
         return;
     }
-    if (json_is_true(json_object_get(reference, "optional")) || !map) {
+    if (!map) {
         import_fault(im, "not_found", "the ConfigMap %s is not in this stream", name);
         return;
     }

@@ -46,9 +46,26 @@ static json_t *plain(struct import *im, const json_t *mount)
     return copy;
 }
 
+/* A claim of the job's own has no name by which it could be mounted again. */
+static void check_once(struct import *im, const json_t *mount)
+{
+    const char *suffix = json_object_get(mount, "create") && !json_object_get(mount, "claim")
+                             ? import_get_text(mount, "_own")
+                             : NULL;
+
+    if (suffix && json_object_get(im->placed, suffix)) {
+        im->at_len = (size_t)snprintf(im->at, sizeof(im->at), "%s", import_get_text(mount, "_at"));
+        import_fault(im, "not_supported", "a claim of the job's own is mounted once");
+        import_go(im, &im->job);
+    } else if (suffix) {
+        import_set(im, im->placed, suffix, json_true());
+    }
+}
+
 /* Append to volumes[] of the target. */
 static void put_volume(struct import *im, const json_t *mount)
 {
+    check_once(im, mount);
     struct import_target list = import_into(im, "volumes", true);
     struct import_target before;
     size_t index = json_array_size(im->target);
@@ -240,6 +257,21 @@ static void put_checkpoints(struct import *im, struct layout *layout)
     }
 }
 
+/* What the job gets without `output`: anything else of that name was changed by hand. */
+static bool is_default_output(const struct import *im, const struct layout *layout,
+                              const json_t *mount)
+{
+    const json_t *create = json_object_get(mount, "create");
+    const json_t *most = json_object_get(json_object_get(im->spec, "elastic"), "max");
+    bool many = layout->other || json_integer_value(most) > 1;
+
+    return text_is(mount, "_own", "output") && text_is(mount, "mount_path", "/output") &&
+           !json_object_get(mount, "sub_path") && !json_object_get(mount, "read_only") &&
+           text_is(create, "size", "10Gi") && !json_object_get(create, "storage_class") &&
+           (many ? text_is(create, "access_mode", "read_write_many")
+                 : !json_object_get(create, "access_mode"));
+}
+
 /* The output is the job's own claim, or one that stands behind `volumes`. */
 static void lay_out_behind(struct import *im, struct layout *layout)
 {
@@ -247,7 +279,7 @@ static void lay_out_behind(struct import *im, struct layout *layout)
 
     layout->shared = layout->output_at;
     put_job_volumes(im, layout, layout->output_at);
-    if (!text_is(output, "_own", "output"))
+    if (!is_default_output(im, layout, output))
         put_place(im, "output", output);
     put_checkpoints(im, layout);
 }
@@ -302,7 +334,7 @@ static bool lay_out_ours(struct import *im, struct layout *layout)
 
     if (!output || json_object_get(output, "scratch") || json_object_get(output, "files"))
         return false;
-    if (text_is(output, "_own", "output") || !ty_str_equal(layout->output, "/output"))
+    if (is_default_output(im, layout, output) || !ty_str_equal(layout->output, "/output"))
         lay_out_behind(im, layout);
     else
         lay_out_within(im, layout);

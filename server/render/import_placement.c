@@ -36,6 +36,12 @@ static void read_items(struct import *im, const json_t *list, const char *member
     import_back(im, before);
 }
 
+static void need(struct import *im, const json_t *object, const char *field)
+{
+    if (json_is_object(object) && !import_get(object, field))
+        import_fault_in(im, field, "required", "is missing");
+}
+
 /* clang-format off */
 static const struct import_rule expression_rules[] = {
     FIELD_AS(IMPORT_TEXT, "key", "key"),
@@ -47,6 +53,8 @@ static const struct import_rule expression_rules[] = {
 static void read_expression(struct import *im, const json_t *value)
 {
     IMPORT_BY(im, value, expression_rules);
+    need(im, value, "key");
+    need(im, value, "operator");
 }
 
 static void read_match(struct import *im, const json_t *value)
@@ -88,12 +96,19 @@ static const struct import_rule preference_rules[] = {
 
 static void read_selector(struct import *im, const json_t *value)
 {
+    const json_t *terms = import_get(value, "nodeSelectorTerms");
+
     IMPORT_BY(im, value, selector_rules);
+    need(im, value, "nodeSelectorTerms");
+    if (json_is_array(terms) && json_array_size(terms) == 0)
+        import_fault_in(im, "nodeSelectorTerms", "too_few_items", "must have a term");
 }
 
 static void read_preference(struct import *im, const json_t *value)
 {
     IMPORT_BY(im, value, preference_rules);
+    need(im, value, "weight");
+    need(im, value, "preference");
 }
 
 static void read_preferences(struct import *im, const json_t *value)
@@ -134,6 +149,7 @@ static const struct import_rule pod_term_rules[] = {
 static void read_pod_term(struct import *im, const json_t *value)
 {
     IMPORT_BY(im, value, pod_term_rules);
+    need(im, value, "topologyKey");
 }
 
 static void read_pod_terms(struct import *im, const json_t *value)
@@ -151,6 +167,8 @@ static const struct import_rule weighted_rules[] = {
 static void read_weighted(struct import *im, const json_t *value)
 {
     IMPORT_BY(im, value, weighted_rules);
+    need(im, value, "weight");
+    need(im, value, "podAffinityTerm");
 }
 
 static void read_weighted_terms(struct import *im, const json_t *value)

@@ -125,7 +125,11 @@ static void check_keyed(struct import *im, const json_t *value, const char *name
     const char *key;
     json_t *member;
 
+    const json_t *items = import_get(value, "items");
+
     check_mode(im, value, "defaultMode");
+    if (items && !json_is_array(items))
+        import_fault_in(im, "items", "wrong_type", "must be a list");
     json_object_foreach((json_t *)(uintptr_t)value, key, member)
     {
         if (json_is_null(member) || ty_str_equal(key, name_field) ||
@@ -265,7 +269,7 @@ static void read_secret(struct import *im, const json_t *value)
     const char *key;
     const char *path;
 
-    if (items && import_is_array(im, items))
+    if (json_is_array(items))
         json_array_foreach(items, index, item)
         {
             size_t mark = import_enter_index(im, index);
