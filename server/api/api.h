@@ -209,7 +209,7 @@ ty_handler jobs_create, jobs_list, jobs_batch, jobs_get, jobs_update, jobs_delet
     tokens_get, tokens_delete, tokens_rotate, whoami, tenants_create, tenants_list, tenants_get,
     tenants_update, tenants_delete, executors_list, livez, readyz, metrics, openapi, docs,
     docs_plain, docs_asset, docs_errors, docs_style;
-ty_handler events_list, jobs_events;
+ty_handler events_list, jobs_events, jobs_wait;
 
 /* --- hooks (authenticate.c, figures.c) --- */
 ty_status api_authenticate(void *context, struct ty_request *request, struct ty_error *err);

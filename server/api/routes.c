@@ -39,6 +39,7 @@ static const struct ty_route routes[] = {
     {TY_METHOD_POST, "/v1/jobs",                  TY_SCOPE_JOBS_WRITE,     4 * MIB,  TY_RUN_POOL | TY_RUN_SMALL_INLINE, job_types, json_only, jobs_create},
     GET   ("/v1/jobs",                            TY_SCOPE_JOBS_READ,      TY_RUN_POOL, json_only, jobs_list),
     POST  ("/v1/jobs:batch",                      TY_SCOPE_JOBS_WRITE,     16 * MIB, jobs_batch),
+    POST  ("/v1/jobs:wait",                       TY_SCOPE_JOBS_READ,      64 * KIB, jobs_wait),
     GET   ("/v1/jobs/{job_id}",                   TY_SCOPE_JOBS_READ,      TY_RUN_INLINE, json_only, jobs_get),
     PATCH ("/v1/jobs/{job_id}",                   TY_SCOPE_JOBS_WRITE,     64 * KIB, jobs_update),
     DELETE("/v1/jobs/{job_id}",                   TY_SCOPE_JOBS_WRITE,     jobs_delete),
