@@ -6,6 +6,7 @@ const struct cli_command *const cli_commands[] = {
     &command_list,
     &command_get,
     &command_logs,
+    &command_events,
     &command_wait,
     &command_cancel,
     &command_suspend,

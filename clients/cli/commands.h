@@ -5,7 +5,7 @@
 #include "cli.h"
 
 extern const struct cli_command command_submit, command_clone, command_list, command_get,
-    command_logs, command_wait;
+    command_logs, command_events, command_wait;
 extern const struct cli_command command_cancel, command_suspend, command_resume, command_scale,
     command_restart, command_delete;
 extern const struct cli_command command_artifacts, command_checkpoints, command_download;

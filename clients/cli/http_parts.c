@@ -125,6 +125,8 @@ void http_read_head(struct http_answer *answer, const char *line)
         ty_str_copy(answer->etag, sizeof answer->etag, value);
     else if (header_is(line, "Repr-Digest", &value))
         ty_str_copy(answer->digest, sizeof answer->digest, value);
+    else if (header_is(line, "Events-After", &value))
+        ty_str_copy(answer->events_after, sizeof answer->events_after, value);
     else if (header_is(line, "Log-Offset", &value))
         (void)!ty_str_to_int(value, 0, INT64_MAX, &answer->log_offset);
     else if (header_is(line, "Content-Length", &value))

@@ -406,6 +406,72 @@ def test_wait_outlives_the_gateway(own_gateway):
     assert (code, output.strip()) == (DONE, job), errors
 
 
+def test_wait_for_any_tells_of_those_that_have_ended(gateway):
+    slow = shell_job(gateway, "sleep 100")
+    quick = shell_job(gateway, "exit 4", "--restart", "never")
+    done = run(gateway, "wait", slow, quick, "--any", "-o", "name", code=FAILED)
+    assert done.stdout.split() == [quick]
+    assert "still" in run(gateway, "wait", slow, "--any", "--timeout", 1, code=TIMEOUT).stderr
+    run(gateway, "cancel", slow)
+
+
+# --- events ---
+
+STEPS = ["job.queued", "job.starting", "job.running", "job.succeeded"]
+
+
+def steps(lines):
+    events = [json.loads(line) for line in lines.splitlines()]
+    return [event["type"] for event in events if event["type"].startswith("job.")]
+
+
+def test_events_of_a_job_are_followed_to_its_end_and_read_again(gateway):
+    job = shell_job(gateway, "sleep 0.3", "--label", "show=events")
+    followed = run(gateway, "events", "-f", "--job", job, "-o", "json").stdout
+    assert steps(followed) == STEPS
+    assert run(gateway, "events", "--job", job, "-o", "json").stdout == followed
+    table = run(gateway, "events", "--label", "show=events", "--type", "job.running").stdout.split("\n")
+    assert len(table) == 2 and job in table[0] and "job.running" in table[0]
+    assert run(gateway, "events", "--job", job, "--type", "job.succeeded", "-o", "name").stdout.split() == [job]
+    last = json.loads(followed.splitlines()[-2])["id"]
+    assert steps(run(gateway, "events", "--job", job, "--after", last, "-o", "json").stdout) == STEPS[-1:]
+
+
+def test_events_break_off_and_go_on_with_none_lost_and_none_twice(gateway):
+    job = gateway.wait(shell_job(gateway, "true"))["id"]
+    whole = run(gateway, "events", "--job", job, "-o", "json").stdout
+    with CuttingProxy(gateway.address, cuts=[100, 900, 1500, 0, 40], where="/events") as proxy:
+        cut = run(None, "events", "--job", job, "-o", "json", env=through(proxy, gateway))
+        assert cut.stdout == whole
+        assert len(proxy.requests("/events")) == 6
+
+
+def test_events_go_on_over_a_restart_of_the_gateway(own_gateway):
+    with CuttingProxy(own_gateway.address) as proxy:
+        follower = Started(None, "events", "-f", "--type", "job.suspended", "-o", "json", env=through(proxy, own_gateway))
+        deadline = time.monotonic() + 30
+        while not proxy.requests("/events"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.3)
+        jobs = [own_gateway.submit(script="1", suspended=True)["id"] for _ in range(3)]
+        own_gateway.stop()
+        own_gateway.start()
+        proxy.upstream = own_gateway.address
+        jobs += [own_gateway.submit(script="1", suspended=True)["id"] for _ in range(3)]
+        seen = [json.loads(follower.process.stdout.readline())["data"]["job_id"] for _ in jobs]
+        follower.process.kill()
+        follower.process.communicate()
+    assert seen == jobs
+
+
+@pytest.mark.parametrize(
+    "words", [["-o", "yaml"], ["--job", "x", "--label", "a=b"], ["--type", "job.nothing"], ["--after", "1" * 70]]
+)
+def test_events_refuse_what_makes_no_sense(gateway, words):
+    run(gateway, "events", *words, code=USAGE)
+
+
 # --- logs ---
 
 
