@@ -48,6 +48,7 @@ static ty_status script_apply(struct ty_executor *executor, const struct ty_run 
     const char *resume = json_string_value(json_array_get(run->manifest->objects, 0));
     ty_str_copy(call->text, sizeof(call->text), resume ? resume : "");
     assert_non_null(run->spec);
+    call->replicas = run->spec->replicas;
     return answer(of(executor), CALL_APPLY, err);
 }
 
@@ -56,6 +57,14 @@ static ty_status script_stop(struct ty_executor *executor, const struct ty_run_r
 {
     note(of(executor), CALL_STOP, run->job_id, run->object_name, run->attempt);
     return answer(of(executor), CALL_STOP, err);
+}
+
+static ty_status script_scale(struct ty_executor *executor, const struct ty_run_ref *run,
+                              int32_t replicas, struct ty_error *err)
+{
+    struct call *call = note(of(executor), CALL_SCALE, run->job_id, run->object_name, run->attempt);
+    call->replicas = replicas;
+    return answer(of(executor), CALL_SCALE, err);
 }
 
 static ty_status script_remove(struct ty_executor *executor, const struct ty_run_ref *run,
@@ -99,6 +108,7 @@ static const struct ty_executor_ops ops = {.name = "script",
                                            .start = script_start,
                                            .apply = script_apply,
                                            .stop = script_stop,
+                                           .scale = script_scale,
                                            .remove = script_remove,
                                            .check = script_check,
                                            .capacity = script_capacity,
@@ -260,11 +270,13 @@ void engine_see(struct engine_fixture *fixture, const char *id, ty_seen_kind kin
 struct look {
     struct ty_job_status status;
     int64_t revision;
+    int32_t replicas;
 };
 
 static bool take_look(void *context, const struct ty_job_record *record)
 {
-    *(struct look *)context = (struct look){.status = record->status, .revision = record->revision};
+    *(struct look *)context = (struct look){
+        .status = record->status, .revision = record->revision, .replicas = record->replicas};
     return true;
 }
 
@@ -285,6 +297,11 @@ struct ty_job_status stored(struct engine_fixture *fixture, const char *id)
 int64_t stored_revision(struct engine_fixture *fixture, const char *id)
 {
     return look_at(fixture, id).revision;
+}
+
+int32_t stored_replicas(struct engine_fixture *fixture, const char *id)
+{
+    return look_at(fixture, id).replicas;
 }
 
 bool is_stored(struct engine_fixture *fixture, const char *id)

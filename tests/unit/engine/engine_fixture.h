@@ -8,14 +8,22 @@
 
 enum { CALLS_MAX = 64 };
 
-typedef enum { CALL_APPLY, CALL_STOP, CALL_REMOVE, CALL_CHECK, CALL_REMOVE_CLAIM } call_kind;
+typedef enum {
+    CALL_APPLY,
+    CALL_STOP,
+    CALL_SCALE,
+    CALL_REMOVE,
+    CALL_CHECK,
+    CALL_REMOVE_CLAIM
+} call_kind;
 
 struct call {
     call_kind kind;
     char job_id[TY_ID_TEXT];
     char object_name[TY_OBJECT_NAME];
     int32_t attempt;
-    char text[300]; /* apply: resume_from; remove_claim: the claim */
+    int32_t replicas; /* apply and scale */
+    char text[300];   /* apply: resume_from; remove_claim: the claim */
 };
 
 struct script {
@@ -69,6 +77,7 @@ void engine_see_more(struct engine_fixture *fixture, const char *id,
                      const struct ty_observation *seen);
 
 /* The job as stored. */
+int32_t stored_replicas(struct engine_fixture *fixture, const char *id);
 struct ty_job_status stored(struct engine_fixture *fixture, const char *id);
 int64_t stored_revision(struct engine_fixture *fixture, const char *id);
 bool is_stored(struct engine_fixture *fixture, const char *id);

@@ -409,6 +409,92 @@ static void a_patch_changes_what_it_names_and_its_index(void **state)
     assert_int_equal(with_label(fixture, "c", "4"), 1);
 }
 
+/* --- size --- */
+
+struct size {
+    const char *id;
+    int32_t replicas;
+    struct ty_job_record record; /* numbers only */
+    struct ty_jobs_use use;
+};
+
+static ty_status resize(struct ty_writer *writer, void *context, struct ty_error *err)
+{
+    struct size *size = context;
+    ty_status status = ty_jobs_find(writer, 0, size->id, &size->record, err);
+    if (status == TY_OK)
+        status = ty_jobs_use(writer, &size->record, &size->use, err);
+    if (status == TY_OK && size->replicas > 0)
+        status = ty_jobs_save_size(writer, &size->record, size->replicas, err);
+    return status;
+}
+
+static void a_size_is_stored_in_the_row_and_in_the_spec(void **state)
+{
+    struct store_fixture *fixture = *state;
+    static const struct {
+        const char *spec;
+        int32_t replicas;
+        const char *stored;
+    } cases[] = {
+        {"{\"replicas\":2,\"a\":{\"replicas\":9}}", 3, "{\"replicas\":3,\"a\":{\"replicas\":9}}"},
+        {"{\"a\":\"\\u00fc \xc3\xbc\",\"b\":1.50}", 1,
+         "{\"a\":\"\\u00fc \xc3\xbc\",\"b\":1.50,"
+         "\"replicas\":1}"                                                                      },
+    };
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        struct test_job job;
+        struct ty_error err = {0};
+        ty_auto_buf spec = {0};
+        test_job_init(&job, fixture, "elastic", "{}");
+        job.insert.record.replicas = 2;
+        job.insert.record.gpus = 4;
+        job.insert.record.elastic_min = 1;
+        job.insert.record.elastic_max = 5;
+        job.insert.spec = cases[i].spec;
+        job.insert.spec_len = strlen(cases[i].spec);
+        int64_t row = test_job_store(fixture, &job);
+        struct size size = {.id = job.id, .replicas = cases[i].replicas};
+        assert_int_equal(store_apply(fixture->store, resize, &size, &err), TY_OK);
+        size.replicas = 0;
+        assert_int_equal(store_apply(fixture->store, resize, &size, &err), TY_OK);
+        assert_int_equal(size.record.replicas, cases[i].replicas);
+        assert_int_equal(size.record.gpus, 2 * cases[i].replicas);
+        assert_int_equal(size.record.first_replicas, 2);
+        assert_int_equal(size.record.revision, 2);
+        assert_int_equal(size.record.elastic_min, 1);
+        assert_int_equal(size.record.elastic_max, 5);
+        ty_buf_init(&spec, 4096);
+        assert_int_equal(ty_jobs_spec(fixture->reader, row, &spec, &err), TY_OK);
+        assert_string_equal(spec.data, cases[i].stored);
+    }
+}
+
+static void what_other_runs_hold_is_added_up_for_all_and_for_the_tenant(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct test_job jobs[4];
+    struct ty_error err = {0};
+    for (size_t i = 0; i < UNIT_COUNT(jobs); i++) {
+        test_job_init(&jobs[i], fixture, "elastic", "{}");
+        jobs[i].insert.record.replicas = (int32_t)i + 1;
+        jobs[i].insert.record.gpus = 10 * ((int32_t)i + 1);
+        test_job_store(fixture, &jobs[i]);
+    }
+    struct size size = {.id = jobs[0].id};
+    assert_int_equal(store_apply(fixture->store, resize, &size, &err), TY_OK);
+    assert_int_equal(size.use.replicas, 0); /* none of them runs */
+    test_job_move(fixture, jobs[0].id, TY_JOB_STARTING, true);
+    test_job_move(fixture, jobs[1].id, TY_JOB_STARTING, true);
+    test_job_move(fixture, jobs[2].id, TY_JOB_STARTING, true);
+    test_job_move(fixture, jobs[2].id, TY_JOB_SUSPENDED, true); /* its run is not over yet */
+    assert_int_equal(store_apply(fixture->store, resize, &size, &err), TY_OK);
+    assert_int_equal(size.use.replicas, 2 + 3);
+    assert_int_equal(size.use.gpus, 20 + 30);
+    assert_int_equal(size.use.tenant_replicas, 2 + 3);
+    assert_int_equal(size.use.tenant_gpus, 20 + 30);
+}
+
 /* --- removal --- */
 
 struct removal {
@@ -587,6 +673,8 @@ int main(void)
         TEST(transitions_come_in_order_and_by_pages),
         TEST(the_schema_refuses_a_state_that_cannot_be),
         TEST(a_patch_changes_what_it_names_and_its_index),
+        TEST(a_size_is_stored_in_the_row_and_in_the_spec),
+        TEST(what_other_runs_hold_is_added_up_for_all_and_for_the_tenant),
         TEST(only_an_ended_job_is_removed_and_leaves_nothing),
         TEST(a_removed_row_is_never_given_again),
         TEST(a_long_history_goes_in_pieces_after_its_job),
