@@ -70,7 +70,7 @@ static ty_status apply_wanted(struct ty_writer *writer, struct ty_write *write,
     return status;
 }
 
-static void act_done(struct ty_write *write, ty_status status, const struct ty_error *err)
+void act_done(struct ty_write *write, ty_status status, const struct ty_error *err)
 {
     struct act *act = (struct act *)write;
     struct commit_letter *letter = act->letter;
@@ -88,7 +88,6 @@ ty_status act_run(struct ty_engine *engine, struct act *act, struct ty_error *er
     if (status != TY_OK)
         return status;
     act->engine = engine;
-    act->write.done = act_done;
     act->letter = calloc(1, sizeof(*act->letter));
     if (!act->letter)
         return ty_fail(err, TY_NO_MEMORY, "no memory to act on a job");
@@ -104,11 +103,11 @@ ty_status ty_engine_act(struct ty_engine *engine, int64_t tenant, const char *jo
                         struct ty_error *err)
 {
     struct wanted wanted = {
-        .act = {.write = {.apply = apply_wanted},
+        .act = {.write = {.apply = apply_wanted, .done = act_done},
                 .tenant = tenant,
                 .job_id = job_id,
                 .if_revision = if_revision},
-        .observation = {.kind = kind,       .at = ty_now_us(engine->options.clock)}
+        .observation = {.kind = kind,                         .at = ty_now_us(engine->options.clock)}
     };
     ty_str_copy(wanted.observation.message, sizeof(wanted.observation.message),
                 message ? message : "");

@@ -229,6 +229,7 @@ void ty_engine_destroy(struct ty_engine *engine)
 /* --- the step --- */
 static void take_commit(struct ty_engine *engine, struct commit_letter *commit)
 {
+    engine->growths_taken += commit->grew;
     if (live_take(engine, &commit->facts) != TY_OK)
         ty_log(engine->options.log, TY_LOG_ERROR, "no_memory", "take in %s", commit->letter.id);
     free(commit);

@@ -47,6 +47,7 @@ struct letter {
 struct commit_letter {
     struct letter letter;
     struct job_facts facts;
+    bool grew; /* the job has a larger size: one of the growths */
 };
 
 /* One observation on its way into the store. */

@@ -20,6 +20,7 @@ struct observe_write {
     struct ty_engine *engine;
     struct seen *seen; /* oldest first; owned */
     int32_t restart_limit;
+    unsigned growths; /* that an admission among these knew of */
     /* Results, good when status is TY_OK. */
     ty_status status;
     bool found;
@@ -34,11 +35,21 @@ struct observe_write *observe_write_of(struct letter *letter)
 
 /* --- inside the transaction --- */
 
+/* An admission that was judged before some job grew: its room may be gone, so it is none, and the
+ * next round judges the job again. */
+static bool is_overtaken(const struct seen *seen, const struct observe_write *self)
+{
+    return seen->observation.kind == TY_SEEN_ADMITTED &&
+           self->growths != atomic_load(&self->engine->growths);
+}
+
 /* One step of the machine, stored if it is one. */
 static ty_status apply_seen(struct ty_writer *writer, struct ty_job_record *record,
                             const struct seen *seen, struct observe_write *self,
                             struct ty_error *err)
 {
+    if (is_overtaken(seen, self))
+        return TY_OK;
     const struct ty_job_rules rules = {.timeout_us = record->timeout_seconds * 1000000,
                                        .restart_limit = self->restart_limit};
     struct ty_job_status next;
@@ -192,6 +203,7 @@ static ty_status send_pending(struct ty_engine *engine, struct live_job *job, st
     ty_str_copy(write->letter.id, sizeof(write->letter.id), job->facts.id);
     write->engine = engine;
     write->restart_limit = job->restart_limit;
+    write->growths = engine->growths_taken;
     write->seen = job->pending;
     /* From here on the other thread may have it: set our side first, take it back if it was
      * refused. */

@@ -4,7 +4,9 @@
  * A job without a run gets its number alone; admission judges it later. A run may grow only as far
  * as its tenant's quota and the executor have room beside what the runs of all other jobs hold, as
  * the database has them inside the transaction: two that grow at once cannot both take the last
- * room. A crash forgets what was asked of the executor, which is then asked again.
+ * room. Nor can one that grows and one that is admitted meanwhile, by what the engine knew before:
+ * `growths` counts the first, and an admission that knows of fewer is judged again (observe.c). A
+ * crash forgets what was asked of the executor, which is then asked again.
  *
  * The number goes into the stored spec too, so whatever reads that afterwards - the next attempt, a
  * restart, a clone, the manifest - has the size that was wanted last. */
@@ -19,6 +21,7 @@ struct scale {
     int32_t replicas;
     const struct ty_quota *quota;
     struct ty_capacity capacity;
+    bool counted; /* among the growths */
 };
 
 static ty_status judge_job(const struct ty_job_record *record, int32_t replicas,
@@ -77,6 +80,25 @@ static bool grows(const struct ty_job_record *record, int32_t replicas)
            (state == TY_JOB_STARTING || state == TY_JOB_RUNNING || state == TY_JOB_RESTARTING);
 }
 
+/* Once, however often the store tries the write. */
+static void count_growth(struct scale *scale)
+{
+    if (!scale->counted)
+        atomic_fetch_add(&scale->act.engine->growths, 1);
+    scale->counted = true;
+    scale->act.letter->grew = true;
+}
+
+static void scale_done(struct ty_write *write, ty_status status, const struct ty_error *err)
+{
+    struct scale *scale = (struct scale *)write;
+    ty_failpoint("scale.after_commit");
+    bool told = status == TY_OK && scale->act.changed; /* to the engine, by its letter */
+    if (scale->counted && !told)
+        atomic_fetch_sub(&scale->act.engine->growths, 1);
+    act_done(write, status, err);
+}
+
 static ty_status apply_scale(struct ty_writer *writer, struct ty_write *write, struct ty_error *err)
 {
     struct scale *scale = (struct scale *)write;
@@ -90,6 +112,8 @@ static ty_status apply_scale(struct ty_writer *writer, struct ty_write *write, s
         return status;
     scale->act.changed = record.replicas != scale->replicas;
     ty_failpoint("scale.before_save");
+    if (scale->replicas > record.replicas)
+        count_growth(scale);
     if (scale->act.changed)
         status = ty_jobs_save_size(writer, &record, scale->replicas, err);
     ty_failpoint("scale.after_save");
@@ -103,7 +127,7 @@ ty_status ty_engine_scale(struct ty_engine *engine, const struct ty_scale *asked
 {
     struct ty_executor *executor = engine->options.executor;
     struct scale scale = {
-        .act = {.write = {.apply = apply_scale},
+        .act = {.write = {.apply = apply_scale, .done = scale_done},
                 .tenant = asked->tenant,
                 .job_id = asked->job_id,
                 .if_revision = asked->if_revision},

@@ -104,7 +104,9 @@ struct ty_engine {
     bool executor_started;
     struct backoff executor_backoff;
 
-    struct queue queue; /* everyone in the line */
+    struct queue queue;     /* everyone in the line */
+    atomic_uint growths;    /* of jobs, as the store's thread has seen them (scale.c) */
+    unsigned growths_taken; /* of them, those that the engine knows of */
     struct live_job *holders;
     struct admit_use use;
     bool round_wanted;            /* something changed since the last round */
@@ -265,7 +267,7 @@ void wish_recover(struct ty_engine *engine);
 /* --- act.c --- */
 /* A change of one job that its caller waits for; the first member of what the kinds of it need. */
 struct act {
-    struct ty_write write; /* `apply` is the kind's own */
+    struct ty_write write; /* `done` is act_done or ends with it */
     struct ty_engine *engine;
     struct commit_letter *letter; /* owned until it is posted; `apply` puts the facts into it */
     int64_t tenant;
@@ -278,6 +280,7 @@ ty_status act_find(struct ty_writer *writer, const struct act *act,
                    struct ty_job_record *record_out, struct ty_error *err) TY_MUST_CHECK;
 /* TY_CONFLICT: the job's state does not allow it. */
 ty_status act_forbidden(const struct ty_job_record *record, struct ty_error *err) TY_MUST_CHECK;
+void act_done(struct ty_write *write, ty_status status, const struct ty_error *err);
 /* Commit it, then tell the engine and whoever waits for the job. */
 ty_status act_run(struct ty_engine *engine, struct act *act, struct ty_error *err) TY_MUST_CHECK;
 

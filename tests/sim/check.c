@@ -163,6 +163,21 @@ static void find_unanswered(struct look *look)
     }
 }
 
+/* A size that was acknowledged stays until another one is asked for. */
+static void check_size(struct look *look)
+{
+    struct job *job = look->job;
+    if (job->size_acknowledged != 0 && job->size_acknowledged != look->record.replicas)
+        world_fail(look->world, "P1: %s was scaled to %d and has %d replicas", job->id,
+                   job->size_acknowledged, look->record.replicas);
+    /* A run that is being stopped has the size that it had. */
+    ty_job_state state = look->record.status.state;
+    if (look->record.status.run_active && (state == TY_JOB_SUSPENDED || state == TY_JOB_QUEUED))
+        return;
+    job->replicas = look->record.replicas;
+    job->gpus = look->record.gpus;
+}
+
 static void check_found(struct look *look)
 {
     struct job *job = look->job;
@@ -173,6 +188,7 @@ static void check_found(struct look *look)
     check_status(look);
     if (look->record.status.sequence > job->sequence || look->world->journal->recheck)
         check_history(look);
+    check_size(look);
     job->status = look->record.status;
 }
 

@@ -30,6 +30,10 @@ static const char *const specs[] = {
     "{\"name\":\"sim\",\"image\":\"python:3\",\"script\":\"print(1)\","
     "\"restart\":\"exit_code\",\"max_retries\":1}",
 };
+static const char elastic_spec[] =
+    "{\"name\":\"sim\",\"image\":\"python:3\",\"script\":\"print(1)\","
+    "\"elastic\":{\"min\":1,\"max\":6}}";
+enum { SIZE_MAX_OF_ELASTIC = 6 };
 
 static void acknowledge(struct world *world, struct job *job, struct try *try, const char *id)
 {
@@ -95,6 +99,10 @@ static void fill_record(struct world *world, struct sent *sent, struct job *job,
                                      .priority = (int32_t)below(world, 3) - 1,
                                      .keep_seconds = job->keep_seconds,
                                      .created_at = world->wall_us};
+    if (job->elastic) {
+        record->elastic_min = 1;
+        record->elastic_max = SIZE_MAX_OF_ELASTIC;
+    }
     if (chance(world, 200))
         record->timeout_seconds = 1 + (int64_t)below(world, 600);
 }
@@ -110,7 +118,7 @@ static struct sent *prepare_submit(struct world *world, struct job *job)
     sent->attempt = job->tries_count - 1;
     sent->other_body = job->tries_count > 1 && chance(world, 200);
     fill_record(world, sent, job, try);
-    sent->submit.insert.spec = specs[chance(world, 300) ? 1 : 0];
+    sent->submit.insert.spec = job->elastic ? elastic_spec : specs[chance(world, 300) ? 1 : 0];
     sent->submit.insert.spec_len = strlen(sent->submit.insert.spec);
     snprintf(sent->claim, sizeof(sent->claim), "data");
     sent->claims[0] = sent->claim;
@@ -171,6 +179,9 @@ static struct job *new_job(struct world *world)
     job->gpus = chance(world, 300) ? (int32_t)below(world, 3) : 0;
     if (chance(world, 30))
         job->replicas = SIM_CAPACITY_REPLICAS + 1; /* never fits */
+    job->elastic = chance(world, 300) && job->replicas <= SIZE_MAX_OF_ELASTIC;
+    if (job->elastic)
+        job->gpus *= job->replicas; /* each the same */
     job->keep_seconds = chance(world, 200) ? (int64_t)below(world, 100) : -1;
     job->removal_epoch = -1;
     return job;
@@ -272,6 +283,28 @@ static void resume_one(struct world *world)
     act(world, TY_SEEN_RESUME);
 }
 
+/* What got no answer leaves the size open. */
+static void scale_one(struct world *world)
+{
+    struct job *job = any_job(world);
+    struct ty_error err = {0};
+    bool changed = false;
+    if (!job || !job->acknowledged)
+        return;
+    const struct ty_scale asked = {.tenant = world->tenants[job->tenant],
+                                   .job_id = job->id,
+                                   .replicas = 1 + (int32_t)below(world, SIZE_MAX_OF_ELASTIC),
+                                   .quota = world->quotas[job->tenant]};
+    ty_status status = ty_engine_scale(world->engine, &asked, &changed, &err);
+    world_say(world, "scale of %s to %d: %s", job->id, asked.replicas, ty_status_name(status));
+    if (status == TY_OK && !job->elastic)
+        world_fail(world, "%s is not elastic and was scaled", job->id);
+    if (world_dead(world) || status == TY_UNAVAILABLE || status == TY_STORAGE_FULL)
+        job->size_acknowledged = 0;
+    else if (status == TY_OK)
+        job->size_acknowledged = asked.replicas;
+}
+
 static const struct {
     int64_t weight;
     void (*run)(struct world *world);
@@ -283,6 +316,7 @@ static const struct {
     {8,  suspend_one },
     {10, resume_one  },
     {6,  remove_job  },
+    {8,  scale_one   },
 };
 
 void clients_act(struct world *world)

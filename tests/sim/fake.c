@@ -425,6 +425,18 @@ static ty_status fake_stop(struct ty_executor *executor, const struct ty_run_ref
     return fault(fake->world, 100) ? unreachable(err) : TY_OK;
 }
 
+static ty_status fake_scale(struct ty_executor *executor, const struct ty_run_ref *run,
+                            int32_t replicas, struct ty_error *err)
+{
+    struct fake *fake = of(executor);
+    if (world_dead(fake->world) || fault(fake->world, 100))
+        return unreachable(err);
+    world_say(fake->world, "scale %s, attempt %d, to %d", run->job_id, run->attempt, replicas);
+    if (fault(fake->world, 20))
+        world_die(fake->world);
+    return fault(fake->world, 100) ? unreachable(err) : TY_OK;
+}
+
 static ty_status fake_remove(struct ty_executor *executor, const struct ty_run_ref *asked,
                              struct ty_error *err)
 {
@@ -486,6 +498,7 @@ static const struct ty_executor_ops ops = {.name = "fake",
                                            .start = fake_start,
                                            .apply = fake_apply,
                                            .stop = fake_stop,
+                                           .scale = fake_scale,
                                            .remove = fake_remove,
                                            .check = fake_check,
                                            .capacity = fake_capacity,

@@ -35,6 +35,8 @@ struct job {
     bool acknowledged;
     int32_t replicas;
     int32_t gpus;
+    bool elastic;
+    int32_t size_acknowledged; /* by the last scale; 0 = none, or one without an answer since */
     int64_t keep_seconds;
 
     bool cancel_acknowledged;
