@@ -54,7 +54,7 @@ DAEMON: dict[str, tuple[int, ...]] = dict.fromkeys(
     removal.before_run removal.before_set_aside removal.after_set_aside removal.before_delete removal.after_delete
     removal.before_claims removal.after_claims removal.after_logs removal.after_wish
     local.after_claims local.after_folder local.after_plan local.before_rename local.after_rename
-    scale.before_save scale.after_save scale.before_call scale.after_call local.before_scale local.after_scale
+    scale.before_save scale.after_save scale.after_commit scale.before_call scale.after_call local.before_scale local.after_scale
     local.before_spawn local.after_spawn local.before_remove local.amid_remove local.after_remove
     claim.before_make claim.after_make claim.before_remove claim.after_remove
     store.before_begin store.after_apply store.before_commit store.after_commit store.between_done
@@ -69,6 +69,7 @@ DAEMON: dict[str, tuple[int, ...]] = dict.fromkeys(
     "store.before_checkpoint": (1, 2),
     "scale.before_save": (1, 2),
     "scale.after_save": (1, 2),
+    "scale.after_commit": (1, 2),
     "scale.before_call": (1, 2, 3),
     "scale.after_call": (1, 2, 3),
     "local.before_scale": (1, 2),
