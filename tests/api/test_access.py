@@ -30,7 +30,7 @@ def tenants(gateway):
     writes = {**SPEC, "command": ["sh", "-c", "echo secret; echo x > /output/f"]}
     answer = gateway.post("/v1/jobs", writes, token=tokens["alpha"])
     job = answer.json()["id"]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while gateway.get(f"/v1/jobs/{job}", token=tokens["alpha"]).json()["state"] != "succeeded":
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -68,7 +68,7 @@ def test_tokens_carry_their_checksum(gateway):
 )
 def test_authorization_forms(gateway, header, status):
     field = header.format(t=gateway.token, swapped=gateway.token.swapcase())
-    answer = requests.get(gateway.url("/v1/whoami"), headers={"Authorization": field}, timeout=10)
+    answer = requests.get(gateway.url("/v1/whoami"), headers={"Authorization": field}, timeout=60)
     assert answer.status_code == status
     if status == 401:
         assert answer.headers["WWW-Authenticate"].startswith("Bearer realm=")
@@ -76,16 +76,16 @@ def test_authorization_forms(gateway, header, status):
 
 
 def test_no_credential_gets_a_challenge_without_an_error(gateway):
-    answer = requests.get(gateway.url("/v1/jobs"), timeout=10)
+    answer = requests.get(gateway.url("/v1/jobs"), timeout=60)
     assert answer.status_code == 401 and "error=" not in answer.headers["WWW-Authenticate"]
 
 
 def test_a_token_in_the_query_is_refused_and_never_logged(gateway):
     secret = make_token(gateway, "viewer")["token"]
-    answer = requests.get(gateway.url(f"/v1/jobs?access_token={secret}"), timeout=10)
+    answer = requests.get(gateway.url(f"/v1/jobs?access_token={secret}"), timeout=60)
     assert answer.status_code in {400, 401} and secret not in answer.text
-    requests.get(gateway.url("/v1/jobs"), headers={"Authorization": f"Bearer {secret[:-1]}"}, timeout=10)
-    requests.get(gateway.url("/v1/jobs"), headers={"X-Bad": secret}, timeout=10)
+    requests.get(gateway.url("/v1/jobs"), headers={"Authorization": f"Bearer {secret[:-1]}"}, timeout=60)
+    requests.get(gateway.url("/v1/jobs"), headers={"X-Bad": secret}, timeout=60)
     log = (gateway.data / "daemon.log").read_text()
     assert secret not in log and secret[:-1] not in log
 
@@ -142,7 +142,7 @@ def test_revocation_closes_open_streams(gateway):
     def follow():
         url = gateway.url(f"/v1/jobs/{job['id']}/logs?follow=true")
         headers = {"Authorization": f"Bearer {token['token']}", "Accept": "text/event-stream"}
-        with requests.get(url, headers=headers, stream=True, timeout=30) as answer:
+        with requests.get(url, headers=headers, stream=True, timeout=90) as answer:
             for _ in answer.iter_content(None):
                 pass
         ended.set()
@@ -152,7 +152,7 @@ def test_revocation_closes_open_streams(gateway):
     time.sleep(0.5)
     assert not ended.is_set()
     gateway.delete(f"/v1/tokens/{token['id']}")
-    assert ended.wait(5)
+    assert ended.wait(60)
     reader.join()
     gateway.post(f"/v1/jobs/{job['id']}/cancel")
     gateway.wait(job["id"], {"cancelled"})
@@ -262,12 +262,12 @@ def test_quotas_hold_jobs_back_and_refuse_beyond_the_queue(gateway):
     gateway.tenant("small", quota={"max_jobs": 1, "max_queued": 2})
     act = {"headers": {"Trainyard-Tenant": "small"}}
     jobs = [gateway.post("/v1/jobs", {**SPEC, "command": ["sleep", "600"]}, **act).json()["id"]]
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while gateway.get(f"/v1/jobs/{jobs[0]}", **act).json()["state"] != "running":
         assert time.monotonic() < deadline
         time.sleep(0.05)
     jobs += [gateway.post("/v1/jobs", SPEC, **act).json()["id"] for _ in range(2)]
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while True:
         waiting = [gateway.get(f"/v1/jobs/{job}", **act).json() for job in jobs[1:]]
         assert [job["state"] for job in waiting] == ["queued", "queued"]
@@ -279,7 +279,7 @@ def test_quotas_hold_jobs_back_and_refuse_beyond_the_queue(gateway):
     over = gateway.post("/v1/jobs", SPEC, **act)
     assert over.status_code == 429 and over.json()["code"] == "quota_exceeded" and int(over.headers["Retry-After"]) > 0
     gateway.post(f"/v1/jobs/{jobs[0]}/cancel", **act)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while {gateway.get(f"/v1/jobs/{job}", **act).json()["state"] for job in jobs[1:]} != {"succeeded"}:
         assert time.monotonic() < deadline
         time.sleep(0.05)

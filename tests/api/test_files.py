@@ -136,7 +136,7 @@ open('/output/plain', 'w').write('x')
     listed = [item["path"] for item in gateway.get(f"/v1/jobs/{job}/artifacts").json()["items"]]
     assert listed == ["plain"]
     for name in ("pipe", "socket", "device", "outside", "model.pt"):
-        answer = gateway.get(f"/v1/jobs/{job}/artifacts/{name}", timeout=5)
+        answer = gateway.get(f"/v1/jobs/{job}/artifacts/{name}", timeout=60)
         assert answer.status_code == 404, name
     assert gateway.get(f"/v1/jobs/{job}/artifacts/plain").content == b"x"
 
@@ -214,7 +214,7 @@ def test_claims_made_with_a_job_go_with_it(gateway):
     made = list((gateway.data / "volumes/default").glob(f"{job['object_name']}-*/x"))
     assert [path.read_text() for path in made] == ["kept"]
     assert gateway.delete(f"/v1/jobs/{job['id']}").status_code == 204
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while list((gateway.data / "volumes/default").glob(f"{job['object_name']}-*")):
         assert time.monotonic() < deadline
         time.sleep(0.05)

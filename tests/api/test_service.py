@@ -14,7 +14,7 @@ from gateway import TOP
 
 
 def plain(gateway, path, **headers):
-    return requests.get(gateway.url(path), headers=headers, timeout=10)
+    return requests.get(gateway.url(path), headers=headers, timeout=60)
 
 
 def test_health_needs_no_token(gateway):
@@ -100,7 +100,7 @@ def test_metrics_are_prometheus_text(gateway):
 def test_large_json_is_compressed_when_wanted(gateway):
     whole = gateway.get("/openapi.json")
     packed = gateway.session.get(
-        gateway.url("/openapi.json"), headers={"Accept-Encoding": "gzip"}, stream=True, timeout=10
+        gateway.url("/openapi.json"), headers={"Accept-Encoding": "gzip"}, stream=True, timeout=60
     )
     assert packed.headers["Content-Encoding"] == "gzip" and "Accept-Encoding" in packed.headers["Vary"]
     assert gzip.decompress(packed.raw.read()) == whole.content
@@ -123,7 +123,7 @@ def test_head_and_options_follow_get(gateway):
     head = gateway.request("HEAD", "/v1/whoami")
     get = gateway.get("/v1/whoami")
     assert head.content == b"" and head.headers["Content-Length"] == str(len(get.content))
-    options = requests.options(gateway.url("/v1/jobs"), timeout=10)
+    options = requests.options(gateway.url("/v1/jobs"), timeout=60)
     assert options.status_code == 204 and set(options.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST", "OPTIONS"}
 
 

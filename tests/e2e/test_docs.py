@@ -19,7 +19,7 @@ ROWS = "document.querySelectorAll('.opblock').length"
 @pytest.fixture(scope="module")
 def viewer(gateway):
     """The gateway, when its /docs is the viewer."""
-    built = "<script" in requests.get(gateway.url("/docs"), timeout=10).text
+    built = "<script" in requests.get(gateway.url("/docs"), timeout=60).text
     if MUST:
         assert built, "the gateway was built without the viewer"
     if not built:
@@ -36,7 +36,7 @@ def browser():
 
 
 def operations(gateway) -> list[dict]:
-    document = requests.get(gateway.url("/openapi.json"), timeout=10).json()
+    document = requests.get(gateway.url("/openapi.json"), timeout=60).json()
     return [operation for item in document["paths"].values() for verb, operation in item.items() if verb != "parameters"]
 
 

@@ -48,7 +48,7 @@ def submit(gateway: Gateway, **spec: object):
 
 
 def await_status(gateway: Gateway, path: str, status: int) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while (seen := gateway.get(path).status_code) != status:
         assert time.monotonic() < deadline, f"{path} stays {seen}"
         time.sleep(0.05)
@@ -91,7 +91,7 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers_by_itself(disk):
 def serve(data: pathlib.Path, *prefix: str) -> subprocess.CompletedProcess[str]:
     """A start that must fail by itself."""
     command = [*prefix, str(BIN / "trainyardd"), "serve", "--listen", "127.0.0.1:0", "--data", str(data)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, cwd="/")
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd="/")
 
 
 def make_used(data: pathlib.Path) -> str:

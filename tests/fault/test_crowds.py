@@ -159,7 +159,7 @@ def test_a_full_house_says_503_and_recovers():
         time.sleep(0.3)
         refused = 0
         for wire in wires:
-            wire.settimeout(10)
+            wire.settimeout(60)
             with contextlib.suppress(OSError):
                 wire.sendall(b"GET /livez HTTP/1.1\r\nHost: t\r\n\r\n")
             with contextlib.suppress(OSError):
@@ -167,10 +167,10 @@ def test_a_full_house_says_503_and_recovers():
         assert 60 - 40 <= refused < 60
         for wire in wires:
             wire.close()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while True:
             with contextlib.suppress(requests.RequestException):
-                if requests.get(gateway.url("/livez"), timeout=5).status_code == 200:
+                if requests.get(gateway.url("/livez"), timeout=60).status_code == 200:
                     break
             assert time.monotonic() < deadline, "it does not recover"
             time.sleep(0.05)
@@ -190,7 +190,7 @@ def find_processes(*words: str) -> list[int]:
 
 
 def await_none(*words: str) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while left := find_processes(*words):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)

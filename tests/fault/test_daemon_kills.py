@@ -16,7 +16,7 @@ import uuid
 
 import pytest
 import requests
-from gateway import BIN, TERMINAL, Gateway
+from gateway import BIN, HELD, TERMINAL, Gateway
 
 KILLS = int(os.environ.get("TRAINYARD_KILLS", "30"))
 BACKLOG = 400  # jobs that may be under way before the clients pause: how long the end takes must not grow with the kills
@@ -59,7 +59,7 @@ class Client(threading.Thread):
         body = {"name": "kill", "image": IMAGE, "script": SCRIPT, "volumes": [{"claim": "runs", "mount_path": "/runs"}]}
         headers = {"Authorization": f"Bearer {self.gateway.token}", "Idempotency-Key": key}
         try:
-            answer = requests.post(self.gateway.url("/v1/jobs"), json=body, headers=headers, timeout=10)
+            answer = requests.post(self.gateway.url("/v1/jobs"), json=body, headers=headers, timeout=60)
         except requests.RequestException:
             return False
         if answer.status_code == 201:
@@ -140,23 +140,34 @@ def test_random_kills_lose_and_double_nothing(own_gateway):
 
 def test_a_running_job_is_adopted_with_its_log_complete(own_gateway):
     gateway = own_gateway
-    job = gateway.submit(script="import time\nfor i in range(200):\n    print(i, flush=True)\n    time.sleep(0.01)")
+    job = gateway.submit(script=f"import time\nfor i in range(200):\n    print(i, flush=True)\n    time.sleep(0.01)\n{HELD}")
     gateway.wait(job["id"], {"running"})
     for _ in range(3):
         gateway.kill()
         time.sleep(0.2)
         gateway.start()
+    gateway.let_go(job)
     done = gateway.wait(job["id"])
     assert (done["state"], done["attempt"], done["restarts"]) == ("succeeded", 1, 0)
     assert gateway.logs(job["id"]) == b"".join(b"%d\n" % i for i in range(200))
 
 
+def await_end_of_run(gateway: Gateway, job: dict) -> None:
+    """Until the supervisor has written the run's end down; the daemon need not be there."""
+    facts = gateway.data / "runs" / job["object_name"] / "status.jsonl"
+    deadline = time.monotonic() + 60
+    while '"terminal":true' not in facts.read_text():
+        assert time.monotonic() < deadline, facts.read_text()
+        time.sleep(0.02)
+
+
 def test_a_job_that_ends_while_the_daemon_is_away_keeps_its_exit_code(own_gateway):
     gateway = own_gateway
-    job = gateway.submit(script="import time; time.sleep(0.5); print('end'); raise SystemExit(7)", restart="never")
+    job = gateway.submit(script=f"{HELD}print('end'); raise SystemExit(7)", restart="never")
     gateway.wait(job["id"], {"running"})
     gateway.kill()
-    time.sleep(1.5)
+    gateway.let_go(job)
+    await_end_of_run(gateway, job)
     gateway.start()
     done = gateway.wait(job["id"])
     assert (done["state"], done["exit_code"]) == ("failed", 7)
@@ -166,7 +177,7 @@ def test_a_job_that_ends_while_the_daemon_is_away_keeps_its_exit_code(own_gatewa
 def test_a_second_daemon_on_one_folder_refuses_to_start(own_gateway):
     second = subprocess.run(
         [BIN / "trainyardd", "serve", "--listen", "127.0.0.1:0", "--data", own_gateway.data],
-        capture_output=True, text=True, timeout=20, check=False,
+        capture_output=True, text=True, timeout=60, check=False,
     )
     assert second.returncode == 1
     assert "has this data folder open" in second.stderr
@@ -174,18 +185,20 @@ def test_a_second_daemon_on_one_folder_refuses_to_start(own_gateway):
 
 
 def test_a_stopped_daemon_goes_on_where_it_was(own_gateway):
-    job = own_gateway.submit(script="import time; time.sleep(1); print('x')")
+    job = own_gateway.submit(script=f"{HELD}print('x')")
     own_gateway.wait(job["id"], {"running"})
     own_gateway.process.send_signal(signal.SIGSTOP)
-    time.sleep(2)
+    own_gateway.let_go(job)
+    await_end_of_run(own_gateway, job)
     own_gateway.process.send_signal(signal.SIGCONT)
     assert own_gateway.wait(job["id"])["state"] == "succeeded"
 
 
 def test_sigterm_ends_in_order_and_jobs_run_on(own_gateway):
-    job = own_gateway.submit(script="import time; time.sleep(1); print('x')")
+    job = own_gateway.submit(script=f"{HELD}print('x')")
     own_gateway.wait(job["id"], {"running"})
     assert own_gateway.stop() == 0
+    own_gateway.let_go(job)
     own_gateway.start()
     assert own_gateway.wait(job["id"])["state"] == "succeeded"
     assert own_gateway.logs(job["id"]) == b"x\n"
@@ -213,11 +226,10 @@ def test_draining_ends_followers_and_waiters(own_gateway):
     for thread in calls:
         thread.start()
     time.sleep(0.5)
-    started = time.monotonic()
     assert own_gateway.stop() == 0
-    assert time.monotonic() - started < 20
+    assert "drain_cut_short" not in own_gateway.tail()
     for thread in calls:
-        thread.join(5)
+        thread.join(60)
     assert job["id"] in results["wait"]
     assert "event: reconnect" in results["events"]
     assert isinstance(results["text"], requests.RequestException), "a broken-off log must not look complete"
@@ -250,11 +262,12 @@ def test_clients_that_hang_up_leave_nothing_behind(gateway, part):
 @pytest.mark.parametrize("what", ["running", "cancelled meanwhile"])
 def test_a_run_whose_folder_somebody_removed_is_lost_and_not_running_for_ever(own_gateway, what):
     job = own_gateway.submit(command=["sleep", "600"])
-    other = own_gateway.submit(command=["sh", "-c", "sleep 3; echo end"])
+    other = own_gateway.submit(script=f"{HELD}print('end')")
     for each in (job, other):
         own_gateway.wait(each["id"], {"running"})
     own_gateway.kill()
     shutil.rmtree(own_gateway.data / "runs" / job["object_name"])
+    own_gateway.let_go(other)
     own_gateway.start()
     if what == "running":
         done = own_gateway.wait(job["id"])

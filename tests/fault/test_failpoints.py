@@ -130,7 +130,7 @@ class Client:
     def revive(self) -> None:
         """It must have been killed by its failpoint; start it without."""
         process = self.gateway.process
-        assert process and process.wait(20) == -signal.SIGKILL, f"{process.returncode}: {self.gateway.tail()}"
+        assert process and process.wait(60) == -signal.SIGKILL, f"{process.returncode}: {self.gateway.tail()}"
         assert f"failpoint {self.name}\n" in (self.gateway.data / "daemon.log").read_text(errors="replace")
         self.deaths += 1
         self.disarm()
@@ -190,7 +190,7 @@ class Client:
             time.sleep(0.02)
 
     def await_death(self) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while self.deaths == 0:
             assert self.gateway.process
             if self.gateway.process.poll() is not None:
@@ -274,7 +274,7 @@ def check_leftovers(client: Client, states: dict[str, str]) -> None:
 def check_processes(data: pathlib.Path) -> None:
     """Nothing of this gateway runs any more: no daemon, supervisor or replica."""
     mark = str(data).encode()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         left = []
         for entry in pathlib.Path("/proc").iterdir():

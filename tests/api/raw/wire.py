@@ -35,7 +35,7 @@ class Answer:
 class Wire:
     """One connection."""
 
-    def __init__(self, port: int, timeout: float = 10.0, receive_buffer: int = 0):
+    def __init__(self, port: int, timeout: float = 60.0, receive_buffer: int = 0):
         self.socket = socket.socket()
         self.socket.settimeout(timeout)
         if receive_buffer:  # before connecting, so that the window is small from the start
@@ -108,7 +108,7 @@ class Wire:
             answer.body = self._exactly(int(length))
         return answer
 
-    def closed(self, timeout: float = 3.0) -> bool:
+    def closed(self, timeout: float = 20.0) -> bool:
         """Whether the server ends the connection, with nothing more to say."""
         self.socket.settimeout(timeout)
         try:
