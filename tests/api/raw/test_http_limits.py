@@ -264,10 +264,10 @@ def test_a_client_that_half_closes_still_gets_its_answer(start):
 
 
 def read_events(wire: Wire) -> list[bytes]:
-    body = b""
+    chunks = []
     while data := wire.chunk():
-        body += data
-    return body.split(b"\n\n")[:-1]
+        chunks.append(data)
+    return b"".join(chunks).split(b"\n\n")[:-1]
 
 
 def test_a_stream_delivers_every_event_in_order_and_ends(start):

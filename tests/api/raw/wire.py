@@ -100,8 +100,10 @@ class Wire:
         if head_only or answer.status in (204, 304):
             return answer
         if (answer.get("Transfer-Encoding") or "").lower() == "chunked":
+            chunks = []
             while data := self.chunk():
-                answer.body += data
+                chunks.append(data)
+            answer.body = b"".join(chunks)
         else:
             length = answer.get("Content-Length")
             assert length is not None, "an answer without a length"
