@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import pathlib
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -74,6 +76,66 @@ def test_the_examples_run_in_order(gateway, tmp_path):
     for file in ("latest.pt", "mlp.pth", "model.pth"):
         assert (tmp_path / file).read_bytes()[:2] == b"PK", file
     assert (tmp_path / "again.json").read_text() == (tmp_path / "answer.json").read_text()
+
+
+def kubectl_lines():
+    """The rows of the table of kubectl's commands: the first code span of each of its cells."""
+    return [[re.search(r"`(.*)`", cell)[1] for cell in row] for row in table("## You already have a manifest")]
+
+
+def shell(command, folder, gateway, **variables):
+    done = subprocess.run(
+        ["bash", "-c", f"set -euo pipefail\n{command}"],
+        cwd=folder,
+        env={"PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(folder), "TRAINYARD_DATA": str(gateway.data), **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_each_kubectl_line_has_a_curl_and_a_client_line_that_run(gateway, tmp_path):
+    """What each pair prints is looked at, too: the same job is shown, its replicas say their rank, and it goes."""
+    manifest, = (text for text in blocks("sh") if "cat >pytorchjob.yaml" in text)
+    shell(manifest[: manifest.index("\nYAML\n") + 6], tmp_path, gateway)
+    (tmp_path / "token.header").write_text(f"Authorization: Bearer {gateway.token}")
+    (kubectl, curl_create, client_create), *rows = kubectl_lines()
+    assert kubectl == "kubectl apply -f pytorchjob.yaml" and len(rows) == 11
+    url = gateway.url("")
+
+    def create():
+        made = json.loads(shell(curl_create, tmp_path, gateway, url=url))
+        shell(client_create, tmp_path, gateway)
+        return made["id"]
+
+    job_id = create()
+    for kubectl, curl, client in rows:
+        if "delete" in kubectl and not gateway.get(f"/v1/jobs/{job_id}").ok:
+            job_id = create()
+        newest = gateway.get("/v1/jobs?name=basic-pytorchjob&limit=1").json()["items"][0]["id"]
+        if "delete" in kubectl and "--force" not in kubectl:
+            for each in (job_id, newest):
+                gateway.wait(each)
+        by_curl, by_client = shell(curl, tmp_path, gateway, url=url, id=job_id), shell(client, tmp_path, gateway)
+        if "logs" in kubectl:
+            assert re.match(r"rank \d\n", by_curl) and by_curl == by_client, kubectl
+        elif "delete" in kubectl:
+            for each in (job_id, newest):
+                gone_within(gateway, each)
+        else:
+            assert "basic-pytorchjob" in by_curl or "master-0" in by_curl or "succeeded" in by_curl or "queued" in by_curl
+            assert by_client.strip()
+
+
+def gone_within(gateway, job_id, seconds=60.0):
+    end = time.monotonic() + seconds
+    while gateway.get(f"/v1/jobs/{job_id}").status_code != 404:
+        assert time.monotonic() < end, "the job stays"
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("body", blocks("json"))
