@@ -136,22 +136,22 @@ static bool is_surplus(const struct units *sorted, size_t at, size_t keep_last)
 /* Move what may go into `list`, oldest first. */
 static ty_status take_surplus(struct units *units, size_t keep_last, struct ty_file_list *list)
 {
-    list->items = calloc(units->count + 1, sizeof(*list->items));
-    if (!list->items)
+    if (units->count == 0)
+        return TY_OK;
+    qsort(units->items, units->count, sizeof(*units->items), compare_ages);
+    ty_auto_free bool *surplus = calloc(units->count, sizeof(*surplus));
+    list->items = calloc(units->count, sizeof(*list->items));
+    if (!surplus || !list->items)
         return TY_NO_MEMORY;
-    if (units->count > 1)
-        qsort(units->items, units->count, sizeof(*units->items), compare_ages);
-    bool *surplus = calloc(units->count + 1, sizeof(*surplus));
-    for (size_t at = 0; surplus && at < units->count; at++)
+    for (size_t at = 0; at < units->count; at++) /* all are judged while all are there */
         surplus[at] = counts(&units->items[at]) && is_surplus(units, at, keep_last);
-    for (size_t at = 0; surplus && at < units->count; at++) {
+    for (size_t at = 0; at < units->count; at++) {
         if (!surplus[at])
             continue;
         list->items[list->count++] = units->items[at].entry;
         units->items[at].entry.path = NULL;
     }
-    free(surplus);
-    return surplus ? TY_OK : TY_NO_MEMORY;
+    return TY_OK;
 }
 
 ty_status ty_checkpoints_surplus(int root_fd, const char *folder, size_t keep_last,
