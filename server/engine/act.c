@@ -38,12 +38,17 @@ ty_status act_find(struct ty_writer *writer, const struct act *act,
                            : status;
 }
 
-void act_announce(struct ty_engine *engine, struct commit_letter *letter)
+void act_post(struct ty_engine *engine, struct commit_letter *letter)
 {
     letter->letter.kind = LETTER_COMMIT;
     ty_str_copy(letter->letter.id, sizeof(letter->letter.id), letter->facts.id);
-    ty_hub_changed(engine->options.hub, letter->facts.id, letter->facts.revision, false);
     inbox_post(&engine->inbox, &letter->letter);
+}
+
+void act_announce(struct ty_engine *engine, struct commit_letter *letter)
+{
+    ty_hub_changed(engine->options.hub, letter->facts.id, letter->facts.revision, false);
+    act_post(engine, letter);
 }
 
 static ty_status apply_wanted(struct ty_writer *writer, struct ty_write *write,

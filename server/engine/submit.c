@@ -105,7 +105,7 @@ static void finish(struct ty_submit *submit, ty_status status, const struct ty_e
     submit->letter = NULL;
     if (status == TY_OK && !submit->replayed) {
         job_facts_take(&letter->facts, &submit->insert.record);
-        act_announce(submit->engine, letter);
+        act_post(submit->engine, letter);
     } else {
         free(letter);
     }
