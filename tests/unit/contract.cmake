@@ -10,4 +10,4 @@ set_target_properties(contract_cross PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE
 add_test(NAME contract/cross.py
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/contract/cross.py $<TARGET_FILE:contract_cross>
         ${CMAKE_SOURCE_DIR}/openapi/trainyard.v1.yaml)
-set_tests_properties(contract/cross.py PROPERTIES TIMEOUT 300)
+set_tests_properties(contract/cross.py PROPERTIES TIMEOUT 900)

@@ -10,3 +10,6 @@ foreach(module access cursor jobs kill lists memory power records store threads)
     ty_unit_test(store/test_${module}.c store_support ty_store)
 endforeach()
 ty_unit_test(store/test_oom.c store_support ty_store ty_oom)
+if(TRAINYARD_SANITIZE) # each seed takes several times as long
+    set_tests_properties(store/test_power.c PROPERTIES ENVIRONMENT TRAINYARD_SEEDS=20)
+endif()

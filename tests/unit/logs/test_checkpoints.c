@@ -89,12 +89,15 @@ static void a_missing_folder_is_an_empty_list(void **state)
     assert_int_equal(ty_checkpoints_surplus(place->fd, "nope", 3, INT64_MAX, &surplus, NULL),
                      TY_OK);
     assert_int_equal(surplus.count, 0);
+    ty_file_list_done(&surplus);
     const struct ty_file_query bad = {.folder = "../x", .limit = 2};
     list.files.count = 77;
+    surplus.count = 77;
     assert_int_equal(ty_checkpoints_list(place->fd, &bad, &list, NULL), TY_INVALID);
     assert_int_equal(ty_checkpoints_surplus(place->fd, "../x", 3, INT64_MAX, &surplus, NULL),
                      TY_INVALID);
     assert_int_equal(list.files.count, 77);
+    assert_int_equal(surplus.count, 77);
 }
 
 static void the_folders_own_name_makes_nothing_temporary(void **state)
