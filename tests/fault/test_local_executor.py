@@ -438,6 +438,54 @@ def test_a_waiting_job_that_is_stopped_never_starts(driver: Driver) -> None:
     driver.await_kind("called-off", "gone")
 
 
+def put_secret(folder: Path, name: str, key: str, value: bytes) -> None:
+    path = folder / "data/secrets/ns" / name / key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(value)
+    path.chmod(0o600)
+
+
+def secret_changes(path: str) -> dict[str, Any]:
+    return {
+        "env": [{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "s", "key": "token"}}}],
+        "volumes": [{"name": "v", "secret": {"secretName": "s", "items": [{"key": "file", "path": "p"}]}}],
+        "volumeMounts": [{"name": "v", "mountPath": path, "subPath": "p", "readOnly": True}],
+    }
+
+
+@pytest.mark.parametrize("sandbox", ["bwrap", "plain"])
+def test_secrets_reach_the_program_and_no_file_of_the_run(folder: Path, sandbox: str) -> None:
+    driver = Driver(folder, "--sandbox", sandbox)
+    put_secret(folder, "s", "token", b"hidden-$(TOKEN) words")
+    put_secret(folder, "s", "file", b"hidden-bytes")
+    script = "import os, sys; print(os.environ['TOKEN'][6:], open(sys.argv[1]).read()[6:])"
+    command = [PYTHON, "-c", script, "/run/secrets/file"]
+    end = driver.finish(make_job("trusted", command, workers=1, **secret_changes("/run/secrets/file")))
+    assert end["kind"] == "succeeded", driver.log("trusted")
+    assert driver.log("trusted") == "-$(TOKEN) words -bytes\n"
+    plan = folder / "data/runs/trusted/plan.json"
+    assert plan.stat().st_mode & 0o077 == 0
+    kept = [path for path in (folder / "data").rglob("*") if path.is_file() and "secrets" not in path.parts]
+    assert plan in kept and all(b"hidden" not in path.read_bytes() for path in kept)
+    driver.close()
+
+
+def test_a_run_waits_for_its_secret_over_the_death_of_the_daemon(folder: Path) -> None:
+    first = Driver(folder)
+    put_secret(folder, "s", "file", b"1")
+    first.apply(make_job("waits", ["/bin/sh", "-c", 'echo "$$TOKEN"'], **secret_changes("/run/f")))
+    waiting = first.await_kind("waits", "starting", cause="secret_not_found")
+    assert waiting["message"].startswith("secret s has no key token")
+    assert str(folder) not in waiting["message"]
+    first.kill()
+    second = Driver(folder)
+    second.await_kind("waits", "starting", cause="secret_not_found")
+    put_secret(folder, "s", "token", b"came")
+    second.await_kind("waits", "succeeded")
+    assert second.log("waits") == "came\n"
+    second.close()
+
+
 def test_a_link_in_a_claim_leads_nowhere(driver: Driver) -> None:
     driver.ask("claim ns shared")
     link = driver.folder / "data/volumes/ns/shared/sub"
