@@ -14,6 +14,14 @@ void ty_render_env_name(const char *object_name, char out[TY_CHILD_NAME]);
 bool ty_render_has_files(const struct ty_job_spec *spec);
 bool ty_render_has_env(const struct ty_job_spec *spec);
 
+/* manifest.c: the objects of a job; `workload`, the one part that is each kind's own, appends the
+ * last. */
+typedef void ty_render_workload(struct ty_tree *tree, const struct ty_render_input *input,
+                                json_t *objects);
+ty_status ty_render_manifest(const struct ty_render_input *input, ty_render_workload *workload,
+                             struct ty_manifest *manifest_out, struct ty_faults *faults,
+                             struct ty_error *err) TY_MUST_CHECK;
+
 /* metadata.c: a new object with apiVersion, kind and metadata (name, namespace, our labels). */
 json_t *ty_render_object(struct ty_tree *tree, const struct ty_render_input *input,
                          const char *api_version, const char *kind, const char *name);
@@ -39,9 +47,15 @@ void ty_render_placement(struct ty_tree *tree, const struct ty_job_spec *spec,
 void ty_render_secret_env(struct ty_tree *tree, const struct ty_spec_role *role, json_t *env);
 void ty_render_secret_files(struct ty_tree *tree, const struct ty_spec_role *role, json_t *volumes,
                             json_t *mounts);
+/* What a workload kind wants of the container that trains. */
+struct ty_container_rules {
+    const char *name;
+    const char *port_name; /* where the replicas meet */
+    uint16_t port;
+};
 /* pod.c: the pod template of a role. */
 json_t *ty_render_pod(struct ty_tree *tree, const struct ty_render_input *input,
-                      const struct ty_spec_role *role);
+                      const struct ty_spec_role *role, const struct ty_container_rules *rules);
 /* volumes.c: the pod's volumes and the container's mounts. */
 void ty_render_volumes(struct ty_tree *tree, const struct ty_render_input *input,
                        const struct ty_spec_role *role, json_t *volumes, json_t *mounts);

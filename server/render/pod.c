@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-enum { MASTER_PORT = 23456 };
-
 static const char gpu_resource[] = "nvidia.com/gpu";
 
 /* Requests or limits. */
@@ -44,13 +42,13 @@ static void render_resources(struct ty_tree *tree, const struct ty_resources *fr
     put_quantities(tree, ty_tree_put_object(tree, resources, "limits"), &limits);
 }
 
-/* Named, because the operator keys the ports of its services by name. */
-static void render_port(struct ty_tree *tree, json_t *container)
+static void render_port(struct ty_tree *tree, const struct ty_container_rules *rules,
+                        json_t *container)
 {
     json_t *port = ty_tree_append_object(tree, ty_tree_put_array(tree, container, "ports"));
 
-    ty_tree_put_text(tree, port, "name", "pytorchjob-port");
-    ty_tree_put_int(tree, port, "containerPort", MASTER_PORT);
+    ty_tree_put_text(tree, port, "name", rules->port_name);
+    ty_tree_put_int(tree, port, "containerPort", rules->port);
     ty_tree_put_text(tree, port, "protocol", "TCP");
 }
 
@@ -64,7 +62,8 @@ static void render_security(struct ty_tree *tree, json_t *container)
 }
 
 static void render_pod_spec(struct ty_tree *tree, const struct ty_render_input *input,
-                            const struct ty_spec_role *role, json_t *pod)
+                            const struct ty_spec_role *role, const struct ty_container_rules *rules,
+                            json_t *pod)
 {
     json_t *security = ty_tree_put_object(tree, pod, "securityContext");
     json_t *seccomp = ty_tree_put_object(tree, security, "seccompProfile");
@@ -76,19 +75,18 @@ static void render_pod_spec(struct ty_tree *tree, const struct ty_render_input *
     ty_tree_put_bool(tree, pod, "automountServiceAccountToken", false);
     ty_tree_put_bool(tree, pod, "enableServiceLinks", false);
     ty_render_placement(tree, input->spec, role, pod);
-    ty_tree_put_text(tree, container, "name",
-                     "pytorch"); /* the operator's webhook wants this name */
+    ty_tree_put_text(tree, container, "name", rules->name);
     ty_tree_put_text(tree, container, "image", role->image);
     ty_render_program(tree, input, role, container);
     render_resources(tree, &role->resources, container);
-    render_port(tree, container);
+    render_port(tree, rules, container);
     render_security(tree, container);
     ty_render_volumes(tree, input, role, volumes,
                       ty_tree_put_array(tree, container, "volumeMounts"));
 }
 
 json_t *ty_render_pod(struct ty_tree *tree, const struct ty_render_input *input,
-                      const struct ty_spec_role *role)
+                      const struct ty_spec_role *role, const struct ty_container_rules *rules)
 {
     static const char no_sidecar[] = "sidecar.istio.io/inject";
     json_t *template = ty_tree_object(tree);
@@ -100,6 +98,6 @@ json_t *ty_render_pod(struct ty_tree *tree, const struct ty_render_input *input,
     /* A mesh's sidecar would keep a finished Master running for ever; both forms are in use. */
     ty_tree_put_text(tree, labels, no_sidecar, "false");
     ty_tree_put_text(tree, annotations, no_sidecar, "false");
-    render_pod_spec(tree, input, role, ty_tree_put_object(tree, template, "spec"));
+    render_pod_spec(tree, input, role, rules, ty_tree_put_object(tree, template, "spec"));
     return template;
 }

@@ -5,8 +5,6 @@
 #include "annotations.h"
 #include "parts.h"
 
-#include "trainyard/base/scope.h"
-
 #include <stdio.h>
 
 static const char *const clean_pods[] = {
@@ -15,6 +13,9 @@ static const char *const clean_pods[] = {
 static const char *const rendezvous_backends[] = {[TY_RENDEZVOUS_C10D] = "c10d",
                                                   [TY_RENDEZVOUS_ETCD] = "etcd",
                                                   [TY_RENDEZVOUS_ETCD_V2] = "etcd-v2"};
+
+/* The operator's webhook wants that name, and its services are made of ports by name. */
+static const struct ty_container_rules container = {"pytorch", "pytorchjob-port", 23456};
 
 struct policy {
     const char *master;
@@ -34,7 +35,7 @@ static void render_role(struct ty_tree *tree, const struct ty_render_input *inpu
 {
     ty_tree_put_int(tree, replica_spec, "replicas", role->replicas);
     ty_tree_put_text(tree, replica_spec, "restartPolicy", policy);
-    ty_tree_put(tree, replica_spec, "template", ty_render_pod(tree, input, role));
+    ty_tree_put(tree, replica_spec, "template", ty_render_pod(tree, input, role, &container));
 }
 
 static void render_gang(struct ty_tree *tree, const struct ty_job_spec *spec, json_t *policy)
@@ -145,35 +146,7 @@ static void render_job(struct ty_tree *tree, const struct ty_render_input *input
 static ty_status render(const struct ty_render_input *input, struct ty_manifest *manifest_out,
                         struct ty_faults *faults, struct ty_error *err)
 {
-    struct ty_tree tree = {false};
-    size_t before = faults->count + faults->dropped;
-    ty_auto_json objects = ty_tree_array(&tree);
-
-    ty_render_claims(&tree, input, objects);
-    ty_render_config_maps(&tree, input, objects, faults);
-    render_job(&tree, input, objects);
-    if (tree.no_memory)
-        return ty_fail(err, TY_NO_MEMORY, "no memory for the objects of a job");
-    if (faults->count + faults->dropped > before)
-        return ty_fail_code(err, TY_REFUSED, "configmap_too_large",
-                            "script, files or parameters are too large");
-    manifest_out->objects = ty_steal(&objects);
-    return TY_OK;
+    return ty_render_manifest(input, render_job, manifest_out, faults, err);
 }
 
 const struct ty_renderer ty_renderer_pytorchjob = {"PyTorchJob", render};
-
-size_t ty_manifest_workload_bytes(const struct ty_manifest *manifest)
-{
-    size_t count = json_array_size(manifest->objects);
-
-    return count > 0
-               ? json_dumpb(json_array_get(manifest->objects, count - 1), NULL, 0, JSON_COMPACT)
-               : 0;
-}
-
-void ty_manifest_done(struct ty_manifest *manifest)
-{
-    json_decref(manifest->objects);
-    manifest->objects = NULL;
-}
