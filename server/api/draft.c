@@ -318,7 +318,7 @@ static ty_status judge(struct api_draft *draft, const struct api_draft_input *in
         draft->policy.reader = NULL;
     if (api_policy_apply(&draft->policy, input->body, &draft->body, faults, err) != TY_OK ||
         read_spec(draft, faults, err) != TY_OK)
-        return err->status;
+        return draft->body && draft->body != input->body ? api_policy_blame(err) : err->status;
     draft->spec_text = spec_text(draft, input, err);
     if (!draft->spec_text)
         return TY_NO_MEMORY;

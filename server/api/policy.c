@@ -20,12 +20,21 @@ static ty_status owns_volume(void *context, const char *claim, bool *owns_out, s
     return status == TY_NOT_FOUND ? TY_OK : status;
 }
 
+/* What silence of a job and of its tenant means. */
+static int64_t default_keep(const struct api_policy *policy)
+{
+    if (policy->tenant.default_keep_seconds >= 0)
+        return policy->tenant.default_keep_seconds;
+    return policy->api->options.default_keep_seconds > 0 ? policy->api->options.default_keep_seconds
+                                                         : -1;
+}
+
 static struct ty_policy_scene scene_of(struct api_policy *policy)
 {
     return (struct ty_policy_scene){.namespace = policy->tenant.namespace,
                                     .default_timeout_seconds =
                                         policy->tenant.default_timeout_seconds,
-                                    .default_keep_seconds = policy->tenant.default_keep_seconds,
+                                    .default_keep_seconds = default_keep(policy),
                                     .owns_volume = owns_volume,
                                     .context = policy};
 }
@@ -66,7 +75,7 @@ ty_status api_policy_open(struct ty_api *api, struct ty_request *request, struct
                           struct ty_error *err)
 {
     const char *tenant = api_caller(request)->tenant_name;
-    *policy = (struct api_policy){.reader = api_reader(api, request)};
+    *policy = (struct api_policy){.api = api, .reader = api_reader(api, request)};
     policy->policy = ty_access_table_policy(api->access, tenant);
     if (policy->policy && ty_access_table_tenant(api->access, tenant, &policy->tenant))
         return make_room(policy, err);
@@ -82,6 +91,19 @@ void api_policy_close(struct api_policy *policy)
     policy->changes = (struct ty_policy_changes){0};
 }
 
+ty_status api_policy_blame(struct ty_error *err)
+{
+    return ty_wrap(err, "with what the tenant's policy fills in and forces");
+}
+
+static ty_status check_whole(const struct api_policy *policy, const json_t *body,
+                             struct ty_faults *faults, struct ty_error *err)
+{
+    if (ty_contract_check(policy->api->options.contract, "JobSpec", body, faults, err) == TY_OK)
+        return TY_OK;
+    return api_policy_blame(err);
+}
+
 ty_status api_policy_apply(struct api_policy *policy, const json_t *given, json_t **body_out,
                            struct ty_faults *faults, struct ty_error *err)
 {
@@ -91,6 +113,8 @@ ty_status api_policy_apply(struct api_policy *policy, const json_t *given, json_
                         err) != TY_OK)
         return err->status;
     ty_status status = ty_policy_judge_names(policy->policy, &scene, body, faults, err);
+    if (status == TY_OK && body != given)
+        status = check_whole(policy, body, faults, err);
     if (status == TY_OK)
         *body_out = body;
     else
@@ -134,7 +158,6 @@ static ty_status judge_stored(struct api_policy *policy, const json_t *stored,
     spec->timeout_seconds = record->timeout_seconds;
     spec->keep_seconds = record->keep_seconds;
     scene.default_timeout_seconds = 0;
-    scene.default_keep_seconds = -1;
     ty_policy_judge_amounts(policy->policy, &scene, stored, spec, spec_bytes, faults);
     ty_job_spec_destroy(spec);
     if (!ty_faults_any(faults))

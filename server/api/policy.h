@@ -7,6 +7,7 @@
 enum { API_FORCED_MAX = 16 };
 
 struct api_policy {
+    const struct ty_api *api;
     struct ty_policy *policy;
     struct ty_access_tenant tenant;
     struct ty_reader *reader; /* who is asked for registered volumes; NULL: nobody may be */
@@ -25,9 +26,14 @@ ty_status api_policy_open(struct ty_api *api, struct ty_request *request, struct
                           struct ty_error *err) TY_MUST_CHECK;
 void api_policy_close(struct api_policy *policy); /* takes one of zeros */
 
-/* The body that is run (a new reference), its names judged: what is not allowed is in `faults`. */
+/* The body that is run (a new reference), its names judged: what is not allowed is in `faults`.
+ * TY_REFUSED: what the policy puts into it and what was given do not go together, by the contract.
+ */
 ty_status api_policy_apply(struct api_policy *policy, const json_t *given, json_t **body_out,
                            struct ty_faults *faults, struct ty_error *err) TY_MUST_CHECK;
+
+/* Say in *err that the body that failed is not the request's alone; gives its status. */
+ty_status api_policy_blame(struct ty_error *err);
 
 /* How much it takes, judged. TY_REFUSED (code "policy_violation") when `faults` has any by now. */
 ty_status api_policy_check(struct api_policy *policy, const json_t *body,

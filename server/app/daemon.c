@@ -244,7 +244,8 @@ static ty_status make_api(struct daemon *daemon, struct ty_error *err)
                                      .log = &daemon->log,
                                      .data_folder = daemon->data,
                                      .streams_per_token = daemon->config.streams_per_token,
-                                     .streams_per_tenant = daemon->config.streams_per_tenant};
+                                     .streams_per_tenant = daemon->config.streams_per_tenant,
+                                     .default_keep_seconds = daemon->config.keep_seconds};
     bool made = false;
     if (ty_api_create(&options, &daemon->api, err) != TY_OK ||
         ty_api_first_token(daemon->api, &made, err) != TY_OK)

@@ -128,7 +128,7 @@ static ty_status tell(const json_t *from, const json_t *to, int levels, struct t
 ty_status ty_json_changes(const json_t *from, const json_t *to, struct ty_buf *out,
                           struct ty_error *err)
 {
-    struct ty_error local;
+    struct ty_error local = {0};
     size_t count = 0;
 
     err = err ? err : &local;

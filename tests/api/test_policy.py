@@ -150,6 +150,32 @@ def test_defaults_fill_and_forced_values_replace_with_a_warning(gateway):
     }
 
 
+def test_what_the_policy_and_the_request_make_together_is_a_job_of_the_contract(gateway):
+    team = Tenant(
+        gateway,
+        "together",
+        {"images": ["*"], "defaults": {"launcher": "torchrun", "env": {f"D{n}": "" for n in range(200)}}},
+    )
+    answer = team.post("/v1/jobs", SPEC)
+    assert {where for where, _ in faults(answer, "validation_failed")} == {"/launcher"}
+    assert "the tenant's policy fills in" in answer.json()["detail"]
+    script = {"image": "a:1", "script": "x", "suspended": True}
+    assert team.post("/v1/jobs", script).status_code == 201
+    answer = team.post("/v1/jobs", {**script, "env": {f"E{n}": "" for n in range(100)}})
+    assert {where for where, _ in faults(answer, "validation_failed")} == {"/env"}
+
+
+def test_a_limit_never_lengthens_what_a_job_would_have_without_it(gateway):
+    limits = {"keep_seconds": 31536000, "max_retries": 9, "timeout_seconds": 600}
+    team = Tenant(gateway, "shorter", {"images": ["*"], "limits": limits})
+    assert gateway.patch("/v1/tenants/shorter", {"default_timeout_seconds": 60}).status_code == 200
+    spec = team.post("/v1/jobs?dry_run=true", SPEC).json()["spec"]
+    assert not {"keep_seconds", "max_retries", "timeout_seconds"} & set(spec), "the defaults are shorter"
+    gateway.patch("/v1/tenants/shorter", {"policy": {"limits": {"keep_seconds": 60, "timeout_seconds": 30}}})
+    spec = team.post("/v1/jobs?dry_run=true", SPEC).json()["spec"]
+    assert (spec["keep_seconds"], spec["timeout_seconds"]) == (60, 30)
+
+
 def test_a_job_that_was_filled_by_defaults_can_be_run_again(gateway):
     policy = {"images": ["pytorch/*"], "defaults": {"dataset": "shared-set"}}
     team = Tenant(gateway, "again", policy)

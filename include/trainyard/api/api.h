@@ -27,6 +27,7 @@ struct ty_api_options {
     const char *data_folder;
     int64_t streams_per_token; /* followed logs and event streams open at a time */
     int64_t streams_per_tenant;
+    int64_t default_keep_seconds; /* retention where neither job nor tenant says, 0 = for ever */
 };
 
 /* Load tokens and tenants, open one database reader a pool worker, hold the route table against the

@@ -32,7 +32,7 @@ void ty_policy_unref(struct ty_policy *policy); /* takes NULL */
 struct ty_policy_scene {
     const char *namespace;           /* the tenant's own */
     int64_t default_timeout_seconds; /* the tenant's, 0 = none */
-    int64_t default_keep_seconds;    /* the tenant's, -1 = the server's default */
+    int64_t default_keep_seconds;    /* of a job that does not say, -1 = for ever */
     /* Whether the tenant has registered a volume of that name; asked only where the policy lists no
      * volumes. NULL = it has none. An error is TY_UNAVAILABLE or TY_NO_MEMORY. */
     ty_status (*owns_volume)(void *context, const char *claim, bool *owns_out,
