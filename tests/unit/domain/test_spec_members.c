@@ -279,7 +279,7 @@ static void allowed_combinations_are_allowed(void **state)
     /* clang-format off */
     static const char *const bodies[] = {
         SECRETS("{'name':'s','key':'k','path':'/run/secrets/a'},{'name':'s','key':'k','path':'/run/secrets/b'},{'name':'s','key':'K'}"),
-        SECRET("'path':'/root/.netrc'"),
+        SECRET("'path':'/netrc/.netrc'"),
         SECRET("'path':'/k'"),
         SECRETS("{'name':'s.v1','key':'.dockerconfigjson','env':'A'}"),
         WITH("'secrets':[{'name':'s','key':'k','env':'A'}],'worker':{'env':{'A':'1'}}"), /* there is no worker */
