@@ -9,7 +9,7 @@
  *   observe.c  observations -> the store, through the machine
  *   line.c     the waiting line: rounds of admission
  *   scale.c    other sizes of elastic jobs
- *   prune.c    keep_last
+ *   prune.c    what a run leaves, told and kept by keep_last
  *   submit.c, act.c, removal.c, trash.c, remains.c, wishes.c, sweep.c   what clients and retention
  * ask for */
 #ifndef TRAINYARD_ENGINE_STATE_H
@@ -53,6 +53,7 @@ struct live_job {
 
     bool pruning;           /* under way */
     int32_t pruned_attempt; /* its end may be told */
+    uint64_t results_seen;  /* a mark of the checkpoints that were told; 0 = none */
     int64_t prune_due_ms;   /* monotonic; 0 = not known yet */
 
     /* The line. */

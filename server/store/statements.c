@@ -221,6 +221,8 @@ static const char *const texts[TY_SQL_COUNT] = {
                           " ORDER BY sequence LIMIT ?3",
     [TY_SQL_EVENT_LIST_JOB] = "SELECT " EVENT_COLUMNS " FROM events WHERE job = ?4 AND job > 0"
                               " AND tenant = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
+    [TY_SQL_EVENT_NOTICED] = "SELECT type, attempt, extra FROM events WHERE job = ?1 AND job > 0"
+                             " AND tenant = ?2 AND type IN (7, 8, 9)",
     [TY_SQL_EVENT_FIRST] =
         "SELECT sequence FROM events WHERE tenant = ?1 ORDER BY sequence LIMIT 1",
     [TY_SQL_EVENT_TENANTS] = "SELECT row FROM tenants WHERE row > ?1 ORDER BY row LIMIT 1",

@@ -50,6 +50,20 @@ def test_a_jobs_events_say_all_of_it_and_end_with_it(gateway, finished, frames):
     assert gateway.get(data["links"]["logs"]).status_code == 200
 
 
+def test_checkpoints_and_artefacts_are_told_before_the_end(gateway):
+    script = "import os\nfor name in ('/checkpoints/a.pt', '/output/model.pth'):\n    open(name, 'w').write('x' * 7)"
+    job = ended(gateway, script=script)
+    events = read_all(gateway, f"/v1/jobs/{job}/events")
+    assert types(events)[-3:] == ["checkpoint.created", "artifact.ready", "job.succeeded"]
+    checkpoint, artifacts = (event["data"] for event in events[-3:-1])
+    listed = gateway.get(checkpoint["links"]["checkpoints"]).json()["items"][0]
+    assert {name: checkpoint[name] for name in ("path", "size", "modified_at")} == {
+        name: listed[name] for name in ("path", "size", "modified_at")
+    }
+    assert (artifacts["count"], artifacts["bytes"], artifacts["partial"]) == (2, 14, False)
+    assert len(gateway.get(artifacts["links"]["artifacts"]).json()["items"]) == 2
+
+
 def test_transitions_and_events_tell_the_same(gateway, finished):
     steps = gateway.get(f"/v1/jobs/{finished}/transitions").json()["items"]
     events = [e for e in read_all(gateway, f"/v1/jobs/{finished}/events") if e["type"].startswith("job.")]

@@ -285,6 +285,8 @@ void check_promises(struct world *world)
     for (size_t i = 0; i < world->journal->count && !world->failed; i++)
         if (is_due(world, &world->journal->jobs[i]))
             check_job(world, &world->journal->jobs[i]);
+    if (!world->failed)
+        check_followers(world);
     world->journal->recheck = false;
     if (world->failed)
         return;

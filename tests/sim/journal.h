@@ -51,9 +51,26 @@ struct job {
     struct fact history[JOURNAL_HISTORY];
 };
 
+/* What a follower was told of one tenant's events. */
+enum { JOURNAL_EVENTS = 8192, JOURNAL_TOLD_JOBS = JOURNAL_JOBS * JOURNAL_TRIES };
+struct told_job {
+    int64_t row;
+    int64_t sequence;
+    ty_job_state state;
+    bool changed; /* since the last comparison with its record */
+    char id[TY_ID_TEXT];
+};
+struct followed {
+    int64_t position;
+    uint64_t seen[JOURNAL_EVENTS]; /* a digest of each, by sequence */
+    struct told_job jobs[JOURNAL_TOLD_JOBS];
+    size_t jobs_count;
+};
+
 struct journal {
     struct job jobs[JOURNAL_JOBS];
     size_t count;
+    struct followed followed[SIM_TENANTS];
     bool recheck; /* compare whole histories: after a crash */
     uint64_t acknowledged;
     uint64_t refused;
@@ -65,6 +82,9 @@ void clients_act(struct world *world);
 /* --- check.c --- */
 /* P1-P3 on what the database says now. */
 void check_promises(struct world *world);
+/* --- follower.c --- */
+/* P6 on the events of each tenant. */
+void check_followers(struct world *world);
 /* Whether everything has come to rest; else *why says what has not. */
 bool check_rest(struct world *world, char *why, size_t size);
 

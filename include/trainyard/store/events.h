@@ -17,6 +17,18 @@ typedef bool ty_event_visitor(void *context, const struct ty_event *event);
 ty_status ty_events_append(struct ty_writer *writer, struct ty_event *event,
                            struct ty_error *err) TY_MUST_CHECK;
 
+/* What was noticed about a job and may be noticed again: each is appended unless it is told already.
+ * A checkpoint is one by its `extra`, the artefacts of a run by its attempt, a warning by both. */
+struct ty_event_notice {
+    ty_event_type type;
+    const char *message; /* NULL = the job's own */
+    const char *extra;   /* JSON object text */
+};
+struct ty_job_record;
+ty_status ty_events_notice(struct ty_writer *writer, const struct ty_job_record *record,
+                           const struct ty_event_notice *notices, size_t count,
+                           struct ty_error *err) TY_MUST_CHECK;
+
 /* Events of a tenant beyond `after`, in order; of one job alone by its row, 0 = of all. *seen_out
  * is up to where nothing more is to be found: the newest sequence of all when the walk came to its
  * end, else that of the last event visited. TY_GONE (code "event_expired") when events just beyond

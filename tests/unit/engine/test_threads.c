@@ -157,12 +157,22 @@ static struct ty_capacity busy_capacity(struct ty_executor *executor)
     return (struct ty_capacity){20, 0, -1, -1};
 }
 
+static ty_status busy_open_claim(struct ty_executor *executor, const char *namespace,
+                                 const char *claim, int *fd_out, struct ty_error *err)
+{
+    (void)executor;
+    (void)namespace;
+    (void)fd_out;
+    return ty_fail(err, TY_NOT_FOUND, "no claim %s", claim);
+}
+
 static const struct ty_executor_ops ops = {.name = "busy",
                                            .start = busy_start,
                                            .apply = busy_apply,
                                            .stop = busy_stop,
                                            .remove = busy_remove,
                                            .capacity = busy_capacity,
+                                           .open_claim = busy_open_claim,
                                            .remove_claim = busy_remove_claim};
 
 static ty_status render_nothing(const struct ty_render_input *input,
