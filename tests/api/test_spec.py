@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import pathlib
 import time
 
@@ -61,8 +62,6 @@ def test_a_secret_reaches_the_program_as_variable_and_as_file_and_nobody_else(ga
     )
     done = gateway.wait(job["id"])
     assert done["state"] == "succeeded", gateway.logs(job["id"])
-    import hashlib
-
     digest = hashlib.sha256(value.encode()).hexdigest()
     assert gateway.logs(job["id"]).decode().splitlines() == [f"{digest} True", "True", "read-only"]
     shown = [
@@ -269,3 +268,62 @@ def test_an_entry_point_is_refused_before_a_job_is_made(gateway, spec, pointers)
         assert answer.status_code == 422, answer.text
         assert sorted(fault["pointer"] for fault in answer.json()["errors"]) == pointers
     assert len(gateway.get("/v1/jobs?limit=500").json()["items"]) == len(before)
+
+
+# --- changed copies ---
+
+
+def test_a_copy_may_change_add_and_drop_every_new_member(gateway):
+    first = gateway.submit(
+        command=["true"],
+        suspended=True,
+        secrets=[{"name": "s", "key": "k", "env": "S"}],
+        node_selector={"a": "1", "b": "2"},
+        affinity={"node": {"required": [{"match": [{"key": "k", "operator": "exists"}]}]}},
+        tolerations=[{"operator": "exists"}],
+        elastic={"min": 1, "max": 4, "max_restarts": 2},
+        gang={"timeout_seconds": 60},
+        mlflow={"experiment": "one"},
+        worker={"gpus": 1, "command": ["false"]},
+    )
+    patch = {
+        "secrets": None,
+        "node_selector": {"a": None, "c": "3"},
+        "affinity": {"node": None, "pods_apart": {"required": [{"labels": {}, "topology_key": "t"}]}},
+        "tolerations": None,
+        "elastic": {"max": 6, "max_restarts": None},
+        "gang": None,
+        "queue": "team-a",
+        "tensorboard": {},
+        "mlflow": {"experiment": None, "run_name": "two"},
+        "worker": {"gpus": None, "shared_memory": "1Gi"},
+    }
+    answer = gateway.post(f"/v1/jobs/{first['id']}/clone", patch)
+    assert answer.status_code == 201, answer.text
+    spec = answer.json()["spec"]
+    assert {key: spec.get(key) for key in patch} == {
+        "secrets": None,
+        "node_selector": {"b": "2", "c": "3"},
+        "affinity": {"pods_apart": {"required": [{"labels": {}, "topology_key": "t"}]}},
+        "tolerations": None,
+        "elastic": {"min": 1, "max": 6},
+        "gang": None,
+        "queue": "team-a",
+        "tensorboard": {},
+        "mlflow": {"run_name": "two"},
+        "worker": {"command": ["false"], "shared_memory": "1Gi"},
+    }
+    for change, pointer in (({"elastic": {"min": 5}}, "/elastic/max"), ({"master": {"gpus": 1}}, "/master")):
+        refused = gateway.post(f"/v1/jobs/{first['id']}/clone", change)
+        assert refused.status_code == 422
+        assert [fault["pointer"] for fault in refused.json()["errors"]] == [pointer]
+    for job in (first, answer.json()):
+        assert gateway.post(f"/v1/jobs/{job['id']}/cancel").status_code in (200, 202)
+
+
+def test_the_jobs_of_a_batch_are_judged_by_the_machine_each_for_itself(gateway):
+    items = [{"image": "a:1", "command": []}, {"image": "a:1", "command": ["true"], "node_selector": {"a": "b"}}]
+    results = gateway.post("/v1/jobs:batch", {"items": items}).json()["items"]
+    assert [result["status"] for result in results] == [422, 201]
+    assert results[0]["problem"]["errors"][0]["pointer"] == "/command"
+    assert any(warning.get("pointer") == "/node_selector" for warning in results[1]["job"]["warnings"])

@@ -438,6 +438,16 @@ def test_a_waiting_job_that_is_stopped_never_starts(driver: Driver) -> None:
     driver.await_kind("called-off", "gone")
 
 
+def test_scratch_space_goes_when_the_run_ends_and_not_before(driver: Driver) -> None:
+    script = "echo x >> /scratch/f && cat /scratch/f && test $$(wc -l < /scratch/f) = 2"
+    volumes = [{"name": "s", "emptyDir": {"sizeLimit": "1Gi"}}]
+    mounts = [{"name": "s", "mountPath": "/scratch"}]
+    run = make_job("scratched", ["/bin/sh", "-c", script], volumes=volumes, volumeMounts=mounts, restart="OnFailure")
+    assert driver.finish(run)["kind"] == "succeeded"
+    assert driver.log("scratched") == "x\nx\nx\n"  # the second try finds what the first one left
+    await_true(lambda: not (driver.folder / "data/runs/scratched/scratch").exists(), "the end of the scratch space")
+
+
 def put_secret(folder: Path, name: str, key: str, value: bytes) -> None:
     path = folder / "data/secrets/ns" / name / key
     path.parent.mkdir(parents=True, exist_ok=True)

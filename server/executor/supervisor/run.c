@@ -484,6 +484,15 @@ static ty_status prepare(struct run *run, struct ty_error *err)
     return status;
 }
 
+/* Scratch space goes with its replicas, not with the run's folder, which may be kept for long. */
+static void clear_scratch(const struct run *run)
+{
+    struct ty_error why;
+    ty_auto_fd folder_fd = open(run->options->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_fd >= 0 && ty_tree_remove(folder_fd, "scratch", &why) != TY_OK)
+        dprintf(STDERR_FILENO, "%s\n", why.text);
+}
+
 static void supervise(struct run *run)
 {
     ty_op_begin(&run->op, &run->options->plan->rules, run->pods, run->count, now(run));
@@ -498,6 +507,7 @@ static void supervise(struct run *run)
     ty_failpoint("supervisor.before_result");
     write_result(run);
     ty_failpoint("supervisor.after_result");
+    clear_scratch(run);
 }
 
 static void release(struct run *run)
