@@ -230,7 +230,7 @@ def test_what_a_machine_cannot_do_is_warned_of_by_its_pointer(gateway):
             "dataset": "data",
             "volumes": [
                 {"scratch": {"size": "1Gi"}, "mount_path": "/s"},
-                {"create": {"size": "1Gi", "storage_class": "fast", "access_mode": "read_write_many"}, "mount_path": "/c"},
+                {"create": {"size": "1Gi", "storage_class": "fast"}, "mount_path": "/c"},
             ],
         },
     )
