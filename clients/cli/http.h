@@ -12,7 +12,7 @@ struct http_answer {
     long status; /* 0: no answer */
     struct ty_buf body;
     char etag[128];
-    char digest[96];     /* Repr-Digest */
+    char digest[96]; /* Repr-Digest */
     char events_after[64];
     int64_t log_offset;  /* Log-Offset, -1 when absent */
     int64_t length;      /* Content-Length, -1 when absent */

@@ -288,8 +288,8 @@ ty_status act_run(struct ty_engine *engine, struct act *act, struct ty_error *er
 /* Tell the hub and then the engine of a change that someone else has committed; takes the letter,
  * whose facts are filled in. Any thread. */
 void act_announce(struct ty_engine *engine, struct commit_letter *letter);
-/* The same of a new job, which the hub need not hear of: nobody can have asked for an id that nobody
- * knows. */
+/* The same of a new job, which the hub need not hear of: nobody can have asked for an id that
+ * nobody knows. */
 void act_post(struct ty_engine *engine, struct commit_letter *letter);
 /* TY_PRECONDITION: the caller spoke of another revision (0 = of any). */
 ty_status act_check_revision(int64_t if_revision, int64_t revision,

@@ -17,8 +17,9 @@ typedef bool ty_event_visitor(void *context, const struct ty_event *event);
 ty_status ty_events_append(struct ty_writer *writer, struct ty_event *event,
                            struct ty_error *err) TY_MUST_CHECK;
 
-/* What was noticed about a job and may be noticed again: each is appended unless it is told already.
- * A checkpoint is one by its `extra`, the artefacts of a run by its attempt, a warning by both. */
+/* What was noticed about a job and may be noticed again: each is appended unless it is told
+ * already. A checkpoint is one by its `extra`, the artefacts of a run by its attempt, a warning by
+ * both. */
 struct ty_event_notice {
     ty_event_type type;
     const char *message; /* NULL = the job's own */
