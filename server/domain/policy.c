@@ -37,12 +37,27 @@ static const struct {
     [TY_LIMIT_RETRIES] = {"max_retries",           IN_WHOLE },
 };
 
+/* Anything but a text is "", which stands for no name. */
+static const char *name_at(const json_t *list, size_t index)
+{
+    const char *name = json_string_value(json_array_get(list, index));
+
+    return name ? name : "";
+}
+
 static bool holds_star(const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (ty_str_equal(json_string_value(json_array_get(list, i)), "*"))
+        if (ty_str_equal(name_at(list, i), "*"))
             return true;
     return false;
+}
+
+static const json_t *object_at(const json_t *document, const char *member)
+{
+    const json_t *value = json_object_get(document, member);
+
+    return json_is_object(value) ? value : NULL;
 }
 
 static void read_names(struct ty_policy *policy)
@@ -66,8 +81,8 @@ static void read_images(struct ty_spec_reader *reader, struct ty_policy *policy)
     for (size_t i = 0; policy->images && i < json_array_size(list); i++) {
         size_t item = ty_spec_enter_index(reader, i);
 
-        if (ty_image_pattern_parse(json_string_value(json_array_get(list, i)),
-                                   &policy->images[policy->images_count]) == TY_OK)
+        if (ty_image_pattern_parse(name_at(list, i), &policy->images[policy->images_count]) ==
+            TY_OK)
             policy->images_count++;
         else
             ty_spec_fault(reader, "pattern_invalid",
@@ -112,8 +127,8 @@ static void read_document(struct ty_spec_reader *reader, struct ty_policy *polic
     read_names(policy);
     read_images(reader, policy);
     read_limits(reader, policy);
-    policy->defaults = json_object_get(policy->document, "defaults");
-    policy->forced = json_object_get(policy->document, "forced");
+    policy->defaults = object_at(policy->document, "defaults");
+    policy->forced = object_at(policy->document, "forced");
 }
 
 ty_status ty_policy_parse(const json_t *document, struct ty_policy **policy_out,
@@ -165,7 +180,7 @@ bool ty_policy_name_listed(const struct ty_policy *policy, ty_policy_list list, 
     if (names->all)
         return true;
     for (size_t i = 0; i < json_array_size(names->list); i++) {
-        const char *allowed = json_string_value(json_array_get(names->list, i));
+        const char *allowed = name_at(names->list, i);
         size_t len = strlen(allowed);
 
         if (len > 0 && allowed[len - 1] == '*' ? strncmp(allowed, name, len - 1) == 0

@@ -1,1 +1,2 @@
 ty_fuzz(fuzz_texts ty_domain)
+ty_fuzz(fuzz_policy ty_domain)
