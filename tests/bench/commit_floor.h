@@ -25,10 +25,12 @@ static inline void die(const char *what, const char *why)
     exit(1);
 }
 
-/* A number spread over the 32-bit range, as the random digits of an object name are. */
-static inline unsigned scatter(int64_t number)
+/* As an object's name is made: digits that grow with the time, here for 64 jobs alike, then random
+ * ones. */
+static inline void name_object(int64_t number, char out[64])
 {
-    return (unsigned)((uint64_t)number * UINT64_C(2654435761) & 0xffffffffU);
+    unsigned scattered = (unsigned)((uint64_t)number * UINT64_C(2654435761) & 0xffffffU);
+    (void)snprintf(out, 64, "mnist-%06llx%06x", (unsigned long long)number / 64, scattered);
 }
 
 struct floor {
@@ -98,8 +100,7 @@ static inline double floor_many(struct floor *floor, int count, int group)
         char object_name[64];
         int64_t number = ++floor->made;
         (void)snprintf(id, sizeof(id), "job_%026lld", (long long)number);
-        (void)snprintf(object_name, sizeof(object_name), "mnist-%d-%08x", (int)(number % 50),
-                       scatter(number));
+        name_object(number, object_name);
         if (i % group == 0)
             step(floor->begin);
         sqlite3_bind_int64(floor->job, 1, number);

@@ -75,8 +75,7 @@ static void fill(struct product *product, struct submit *submit, const char *lab
 {
     int64_t number = ++product->made;
     (void)snprintf(submit->id, sizeof(submit->id), "job_%026lld", (long long)number);
-    (void)snprintf(submit->object_name, sizeof(submit->object_name), "mnist-%d-%08x",
-                   (int)(number % 50), scatter(number));
+    name_object(number, submit->object_name);
     submit->write = (struct ty_write){.apply = apply, .done = done};
     submit->insert = (struct ty_job_insert){
         .record = {.tenant = product->tenant,
