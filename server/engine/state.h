@@ -7,7 +7,7 @@
  *   drive.c    one job: what its plan asks for is asked of the executor
  *   launch.c   spec -> manifest -> executor->apply
  *   observe.c  observations -> the store, through the machine
- *   line.c     the waiting line: rounds of admission
+ *   line.c     the waiting line: rounds of admission; its order is queue.c's
  *   scale.c    other sizes of elastic jobs
  *   prune.c    what a run leaves, told and kept by keep_last
  *   submit.c, act.c, removal.c, trash.c, remains.c, wishes.c, sweep.c   what clients and retention
