@@ -192,11 +192,27 @@ ty_status ty_yaml_place_faults(const char *bytes, size_t len, struct ty_faults *
     return TY_OK;
 }
 
+/* A number behind `words`; what follows it goes out. */
+static bool number_behind(const char *text, const char *words, size_t *number_out,
+                          const char **rest_out)
+{
+    char *end = NULL;
+
+    if (!ty_str_starts(text, words))
+        return false;
+    text += strlen(words);
+    *number_out = strtoul(text, &end, 10);
+    *rest_out = end;
+    return end > text;
+}
+
 bool ty_yaml_error_place(const struct ty_error *err, size_t *line_out, size_t *column_out)
 {
+    const char *rest = err->text;
     size_t line = 0;
     size_t column = 0;
-    bool found = sscanf(err->text, "line %zu, column %zu:", &line, &column) == 2;
+    bool found = number_behind(rest, "line ", &line, &rest) &&
+                 number_behind(rest, ", column ", &column, &rest) && *rest == ':';
 
     *line_out = found ? line : 0;
     *column_out = found ? column : 0;
