@@ -82,6 +82,21 @@ static void sort_object(struct import *im, const json_t *json, size_t document, 
         keep(im, &object, kind);
 }
 
+static void check_list(struct import *im, const json_t *list, size_t number)
+{
+    const struct import_object place = {.document = number};
+    const char *key;
+    json_t *value;
+
+    import_go(im, &place);
+    json_object_foreach((json_t *)(uintptr_t)list, key, value)
+    {
+        if (!ty_str_equal(key, "apiVersion") && !ty_str_equal(key, "kind") &&
+            !ty_str_equal(key, "metadata") && !ty_str_equal(key, "items"))
+            import_fault_in(im, key, "unknown_member", "there is no such field here");
+    }
+}
+
 /* A List stands for its items, as kubectl writes several objects. */
 static void sort_document(struct import *im, const json_t *document, size_t number)
 {
@@ -97,6 +112,7 @@ static void sort_document(struct import *im, const json_t *document, size_t numb
         sort_object(im, document, number, "");
         return;
     }
+    check_list(im, document, number);
     json_array_foreach(items, index, item)
     {
         snprintf(at, sizeof(at), "/items/%zu", index);
@@ -125,16 +141,6 @@ static void sort_stream(struct import *im, const json_t *documents)
 
 /* --- reading --- */
 
-static void check_used(struct import *im)
-{
-    for (size_t i = 0; i < im->object_count; i++) {
-        if (im->objects[i].used)
-            continue;
-        import_go(im, &im->objects[i]);
-        import_fault(im, "not_supported", "the job does not use this object: remove it");
-    }
-}
-
 static void read_stream(struct import *im, const json_t *documents)
 {
     sort_stream(im, documents);
@@ -143,7 +149,7 @@ static void read_stream(struct import *im, const json_t *documents)
     if (!im->job.json || im->no_memory)
         return;
     import_job(im);
-    check_used(im);
+    import_check_used(im);
     if (!im->no_memory && (im->roles[0].given || im->roles[1].given))
         import_merge(im);
 }
@@ -194,8 +200,10 @@ static void end(struct import *im)
     json_decref(im->placed);
     end_role(&im->roles[0]);
     end_role(&im->roles[1]);
-    for (size_t i = 0; i < im->object_count; i++)
+    for (size_t i = 0; i < im->object_count; i++) {
         json_decref(im->objects[i].create);
+        json_decref(im->objects[i].keys);
+    }
     free(im);
 }
 

@@ -17,6 +17,7 @@ struct import_object {
     size_t document;
     char at[32];    /* its pointer within the document: "" or "/items/7" */
     json_t *create; /* of a claim: as the spec's create says it */
+    json_t *keys;   /* of a ConfigMap: those that are used, as a set */
     bool used;
 };
 
@@ -197,8 +198,10 @@ void import_object_metadata(struct import *im, const json_t *value);        /* i
 void import_object_fields(struct import *im, struct import_object *object); /* import_objects.c */
 void import_claim(struct import *im, const struct import_object *object, json_t *volume);
 /* The content of a key of a ConfigMap as a member of files[]; false when it has no such key. */
-bool import_map_entry(const struct import_object *map, const char *key, const char **text_out,
-                      bool *binary_out);
+bool import_map_entry(struct import *im, struct import_object *map, const char *key,
+                      const char **text_out, bool *binary_out);
+void import_use_key(struct import *im, struct import_object *map, const char *key);
+void import_check_used(struct import *im);
 void import_merge(struct import *im);      /* import_merge.c: the two roles become the spec */
 void import_parameters(struct import *im); /* import_parameters.c */
 void import_script(struct import *im);     /* import_script.c */

@@ -110,7 +110,7 @@ static void read_map_key(struct import *im, const char *name, const json_t *refe
         import_fault(im, "required", "must have the name and the key of a ConfigMap");
     else if (!map)
         import_fault(im, "not_found", "the ConfigMap %s is not in this stream", map_name);
-    else if (!import_map_entry(map, key, &text, &binary) || binary)
+    else if (!import_map_entry(im, map, key, &text, &binary) || binary)
         import_fault(im, "not_found", "the ConfigMap %s has no text under that key", map_name);
     if (!text || binary)
         return;
@@ -244,6 +244,7 @@ static void read_map(struct import *im, const json_t *reference)
         im->no_memory = true;
     json_object_foreach((json_t *)(uintptr_t)import_get(map->json, "data"), key, value)
     {
+        import_use_key(im, map, key);
         if (json_object_set(im->role->variables, key, value) != 0)
             im->no_memory = true;
     }

@@ -87,7 +87,7 @@ static const struct import_rule policy_rules[] = {
     FIELD_AS(IMPORT_INTEGER, "ttlSecondsAfterFinished", "keep_seconds"),
     FIELD_AS(IMPORT_INTEGER, "activeDeadlineSeconds", "timeout_seconds"),
     FIELD_READ("backoffLimit", read_backoff, NULL),
-    FIELD_READ("schedulingPolicy", read_gang, NULL),
+    FIELD_READ("schedulingPolicy", read_gang, "{}"),
     FIELD_AS(IMPORT_BOOLEAN, "suspend", "suspended"),
     FIELD_REFUSED("managedBy", "\"kubeflow.org/training-operator\"", "the training operator runs the gateway's jobs"),
 };

@@ -392,6 +392,21 @@ static void lay_out(struct import *im, const struct layout *layout)
         put_volume(im, at(layout->lead, i));
 }
 
+/* What our renderer says of results it says in every role, of a folder that is mounted. */
+static void check_own(struct import *im, const struct layout *layout)
+{
+    const char *output = import_get_text(layout->lead->own, "TRAINYARD_OUTPUT_DIR");
+    bool mounted = !output || at(layout->lead, find_path(layout->lead, output));
+    bool differ = layout->other && !json_equal(layout->lead->own, layout->other->own);
+
+    if (mounted && !differ)
+        return;
+    import_go(im, &im->job);
+    import_fault_in(im, "spec", "not_supported",
+                    differ ? "the gateway's own variables differ between the roles: leave them out"
+                           : "TRAINYARD_OUTPUT_DIR names nothing that is mounted: leave it out");
+}
+
 void import_layout(struct import *im)
 {
     bool master = im->roles[0].given;
@@ -401,6 +416,7 @@ void import_layout(struct import *im)
     };
 
     import_aim(im, NULL);
+    check_own(im, &layout);
     if (!lay_out_ours(im, &layout))
         lay_out(im, &layout);
 }

@@ -3,6 +3,7 @@
 #include "annotations.h"
 #include "import.h"
 
+#include "trainyard/base/id.h"
 #include "trainyard/base/str.h"
 
 #include <string.h>
@@ -223,14 +224,25 @@ void import_object_metadata(struct import *im, const json_t *value)
     IMPORT_BY(im, value, object_rules);
 }
 
+/* Our renderer calls the object "<name>-<8 digits>"; a name that was changed by hand is a name. */
+static bool is_object_name(const char *object_name, const char *name)
+{
+    size_t len = strlen(name);
+
+    return ty_str_starts(object_name, name) && object_name[len] == '-' &&
+           strlen(object_name) == len + TY_ID_SHORT;
+}
+
 /* The job's: another reader of each of the first four. */
 static void read_job_name(struct import *im, const json_t *value)
 {
+    const char *text = import_text(im, value);
     const char *own = import_get_text(import_get(import_get(im->job.json, "metadata"), "labels"),
                                       TY_OWN_PREFIX "job-name");
 
-    if (import_text(im, value))
-        import_put(im, "name", im->ours && own ? json_string(own) : import_copy(im, value));
+    if (text)
+        import_put(im, "name",
+                   json_string(im->ours && own && is_object_name(text, own) ? own : text));
 }
 
 /* clang-format off */

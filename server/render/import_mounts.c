@@ -1,6 +1,8 @@
 /* The container's mounts: what each makes of its volume. */
 #include "import.h"
 
+#include "trainyard/domain/spec.h"
+
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
 
@@ -106,8 +108,7 @@ static void add_mount(struct import *im, json_t *mount, const json_t *volume)
 {
     static const char *const members[] = {"claim", "create", "scratch", "_own"};
     const json_t *files = json_object_get(volume, "files");
-    bool scripts =
-        files && ty_str_equal(import_get_text(mount, "mount_path"), "/trainyard/scripts");
+    bool scripts = files && ty_str_equal(import_get_text(mount, "mount_path"), TY_SCRIPTS_MOUNT);
 
     if (files && json_object_get(mount, "sub_path"))
         import_fault_in(im, "subPath", "not_supported",
@@ -170,6 +171,10 @@ static void place_mount(struct import *im, json_t *mount)
     import_set(im, volume, "_used", json_true());
     if (json_object_get(volume, "_refused"))
         return;
+    if (json_object_get(volume, "_executable") && !ty_str_equal(path, TY_SCRIPTS_MOUNT))
+        import_fault(im, "not_supported",
+                     "files of a ConfigMap or Secret are not executable here: start them by their "
+                     "interpreter");
     if (ty_str_equal(path, shared_memory))
         read_shared_memory(im, mount, volume);
     else if (json_object_get(volume, "_secret"))

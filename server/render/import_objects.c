@@ -21,14 +21,20 @@ struct import_object *import_find(struct import *im, const char *kind, const cha
     return NULL;
 }
 
-bool import_map_entry(const struct import_object *map, const char *key, const char **text_out,
-                      bool *binary_out)
+void import_use_key(struct import *im, struct import_object *map, const char *key)
+{
+    import_set(im, map->keys, key, json_true());
+}
+
+bool import_map_entry(struct import *im, struct import_object *map, const char *key,
+                      const char **text_out, bool *binary_out)
 {
     const char *text = import_get_text(import_get(map->json, "data"), key);
     const char *binary = import_get_text(import_get(map->json, "binaryData"), key);
 
     if (!text && !binary)
         return false;
+    import_use_key(im, map, key);
     *text_out = text ? text : binary;
     *binary_out = !text;
     return true;
@@ -179,12 +185,41 @@ static const struct import_rule claim_object_rules[] = {
 
 /* --- both --- */
 
+static void check_keys(struct import *im, const struct import_object *map)
+{
+    static const char *const sections[] = {"data", "binaryData"};
+    const char *key;
+    json_t *value;
+
+    for (size_t i = 0; i < 2; i++)
+        json_object_foreach((json_t *)(uintptr_t)import_get(map->json, sections[i]), key, value)
+        {
+            size_t mark = import_enter(im, sections[i]);
+
+            if (json_is_string(value) && !json_object_get(map->keys, key))
+                import_fault_in(im, key, "not_supported", "nothing uses this key: remove it");
+            import_leave(im, mark);
+        }
+}
+
+void import_check_used(struct import *im)
+{
+    for (size_t i = 0; i < im->object_count; i++) {
+        import_go(im, &im->objects[i]);
+        if (!im->objects[i].used)
+            import_fault(im, "not_supported", "the job does not use this object: remove it");
+        else
+            check_keys(im, &im->objects[i]);
+    }
+}
+
 /* Once an object, before the job: its faults do not depend on who uses it. */
 void import_object_fields(struct import *im, struct import_object *object)
 {
     bool claim = ty_str_equal(import_get_text(object->json, "kind"), "PersistentVolumeClaim");
     ty_auto_json create = import_made(im, json_object());
 
+    object->keys = import_made(im, json_object());
     import_go(im, object);
     if (!object->name)
         import_fault_in(im, "metadata", "required", "must have a name");

@@ -113,17 +113,54 @@ static void put_parameter(struct import *im, const char *name, const char *value
     import_back(im, before);
 }
 
-static size_t take_flags(struct import *im, const struct import_role *lead)
+/* The first `count` args of a role as flags in the renderer's order: epochs, the rest by name. */
+static bool are_flags(struct import *im, const struct import_role *role, size_t count)
 {
-    size_t count = (size_t)im->flags;
+    char last[TY_PARAMETER_VARIABLE] = "";
 
     for (size_t i = 0; i < count; i++) {
         char name[TY_PARAMETER_VARIABLE];
         ty_auto_free char *value = NULL;
+        bool good = read_flag(im, json_array_get(role->args, i), name, &value);
+        bool epochs = good && ty_str_equal(name, "epochs");
 
-        if (!read_flag(im, json_array_get(lead->args, i), name, &value))
-            return 0;
-        put_parameter(im, name, value);
+        if (!good || (epochs && i > 0) || (!epochs && strcmp(last, name) >= 0))
+            return false;
+        if (!epochs)
+            ty_str_copy(last, sizeof(last), name);
+    }
+    return true;
+}
+
+static bool begin_alike(const struct import_role *a, const struct import_role *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!json_equal(json_array_get(a->args, i), json_array_get(b->args, i)))
+            return false;
+    return true;
+}
+
+static size_t take_flags(struct import *im, const struct import_role *lead,
+                         const struct import_role *other)
+{
+    size_t count = (size_t)im->flags;
+
+    if (!are_flags(im, lead, count) || (other && !begin_alike(lead, other, count))) {
+        size_t mark = import_enter(im, "metadata");
+
+        import_fault_in(im, "annotations", "not_supported",
+                        "trainyard.dev/parameter-flags says that %zu args of every role are "
+                        "parameters, which they are not: remove it",
+                        count);
+        import_leave(im, mark);
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        char name[TY_PARAMETER_VARIABLE];
+        ty_auto_free char *value = NULL;
+
+        if (read_flag(im, json_array_get(lead->args, i), name, &value))
+            put_parameter(im, name, value);
     }
     import_put(im, "parameter_style", json_string("flags"));
     return count;
@@ -272,7 +309,7 @@ void import_parameters(struct import *im)
     import_go(im, &im->job);
     import_aim(im, NULL);
     if (im->flags > 0)
-        skip = take_flags(im, lead);
+        skip = take_flags(im, lead, other);
     else if (shared)
         skip = read_maps(im, lead, other);
     if (!shared) {

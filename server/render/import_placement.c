@@ -150,6 +150,7 @@ static void read_pod_term(struct import *im, const json_t *value)
 {
     IMPORT_BY(im, value, pod_term_rules);
     need(im, value, "topologyKey");
+    need(im, value, "labelSelector"); /* without one Kubernetes means no pod at all */
 }
 
 static void read_pod_terms(struct import *im, const json_t *value)

@@ -118,6 +118,8 @@ static void check_mode(struct import *im, const json_t *value, const char *membe
     else if (mode && number != MODE_FILES && number != MODE_READ && number != MODE_SCRIPTS)
         import_fault_in(im, member, "not_supported",
                         "files are for reading, by everyone: remove it");
+    else if (number == MODE_SCRIPTS)
+        import_set(im, im->target, "_executable", json_true());
 }
 
 static void check_keyed(struct import *im, const json_t *value, const char *name_field)
@@ -167,13 +169,13 @@ static bool read_item(struct import *im, const json_t *item, const char **key_ou
     return true;
 }
 
-static void add_file(struct import *im, json_t *files, const struct import_object *map,
-                     const char *key, const char *path)
+static void add_file(struct import *im, json_t *files, struct import_object *map, const char *key,
+                     const char *path)
 {
     const char *text = NULL;
     bool binary = false;
 
-    if (!import_map_entry(map, key, &text, &binary)) {
+    if (!import_map_entry(im, map, key, &text, &binary)) {
         import_fault(im, "not_found", "the ConfigMap %s has no key %s", map->name, key);
         return;
     }
@@ -186,7 +188,7 @@ static void add_file(struct import *im, json_t *files, const struct import_objec
         im->no_memory = true;
 }
 
-static void add_all(struct import *im, json_t *files, const struct import_object *map)
+static void add_all(struct import *im, json_t *files, struct import_object *map)
 {
     static const char *const sections[] = {"data", "binaryData"};
     const char *key;
@@ -200,7 +202,7 @@ static void add_all(struct import *im, json_t *files, const struct import_object
         }
 }
 
-static void add_items(struct import *im, json_t *files, const struct import_object *map,
+static void add_items(struct import *im, json_t *files, struct import_object *map,
                       const json_t *items)
 {
     size_t list = import_enter(im, "items");
