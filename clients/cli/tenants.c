@@ -192,13 +192,15 @@ static int run_whoami(struct cli *cli)
         return cli_print_object(cli, answer, "");
     if (cli->format == FORMAT_NAME)
         return cli_print_object(cli, token, "name");
-    ty_auto_json flat = json_pack(
-        "{s:s,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?}", "gateway", cli->url, "token",
-        json_object_get(token, "name"), "token_id", json_object_get(token, "id"), "role",
-        json_object_get(token, "role"), "expires_at", json_object_get(token, "expires_at"),
-        "tenant", json_object_get(tenant, "name"), "namespace",
-        json_object_get(tenant, "namespace"), "scopes", json_object_get(answer, "scopes"), "quota",
-        json_object_get(tenant, "quota"), "usage", json_object_get(tenant, "usage"));
+    ty_auto_json flat =
+        json_pack("{s:s,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?,s:O?}", "gateway", cli->url,
+                  "token", json_object_get(token, "name"), "token_id", json_object_get(token, "id"),
+                  "role", json_object_get(token, "role"), "expires_at",
+                  json_object_get(token, "expires_at"), "tenant", json_object_get(tenant, "name"),
+                  "namespace", json_object_get(tenant, "namespace"), "scopes",
+                  json_object_get(answer, "scopes"), "quota", json_object_get(tenant, "quota"),
+                  "limits", json_object_get(json_object_get(tenant, "policy"), "limits"), "usage",
+                  json_object_get(tenant, "usage"));
     return flat ? cli_print_object(cli, flat, "token") : EXIT_JOB_FAILED;
 }
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import random
+import threading
+import time
 
 import pytest
+import requests
 from gateway import OPEN
 
 SPEC = {"image": "pytorch/pytorch:2.0.0", "command": ["true"]}
@@ -233,6 +236,40 @@ def test_a_policy_lives_on_after_a_crash(own_gateway):
     own_gateway.start()
     assert own_gateway.get("/v1/tenants/kept").json()["policy"] == CLOSED
     assert faults(team.post("/v1/jobs", {**SPEC, **EVIL})) == ALL
+
+
+def test_a_policy_may_change_while_jobs_arrive(gateway):
+    """Each job meets one whole policy: the image is allowed by one of them and the forced value comes from the same."""
+    team = Tenant(gateway, "moving", {"images": ["a/*"], "forced": {"epochs": 1}})
+    policies = [{"images": ["a/*"], "forced": {"epochs": 1}}, {"images": ["b/*"], "forced": {"epochs": 2}}]
+    made: list[dict] = []
+    odd: list[str] = []
+    stop = threading.Event()
+
+    def submit(repository):
+        session = requests.Session()
+        headers = {"Authorization": f"Bearer {gateway.token}", **team.headers}
+        while not stop.is_set():
+            body = {**SPEC, "image": f"{repository}/x:1", "suspended": True}
+            answer = session.post(gateway.url("/v1/jobs?dry_run=true"), json=body, headers=headers, timeout=60)
+            if answer.status_code == 200:
+                made.append(answer.json()["spec"])
+            elif answer.status_code != 422:
+                odd.append(answer.text)
+
+    threads = [threading.Thread(target=submit, args=(repository,)) for repository in "ab" * 2]
+    for thread in threads:
+        thread.start()
+    for n in range(60):
+        assert gateway.patch("/v1/tenants/moving", {"policy": policies[n % 2]}).status_code == 200
+    deadline = time.monotonic() + 120
+    while len({spec["image"] for spec in made}) < 2 and time.monotonic() < deadline:  # each was let in at some time
+        gateway.patch("/v1/tenants/moving", {"policy": policies[len(made) % 2]})
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert odd == []
+    assert {(spec["image"], spec["epochs"]) for spec in made} == {("a/x:1", 1), ("b/x:1", 2)}
 
 
 # --- random jobs against random policies; the oracle knows nothing of how the gateway judges ---

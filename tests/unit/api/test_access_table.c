@@ -127,6 +127,34 @@ static void tenants_are_known_by_name(void **state)
     ty_access_table_destroy(table);
 }
 
+static ty_status close_policy(struct ty_writer *writer, void *context, struct ty_error *err)
+{
+    struct ty_tenant_record tenant;
+    (void)context;
+    ty_status status = ty_tenants_find(writer, "default", &tenant, err);
+    tenant.policy = "{\"volumes\":[\"v-*\"]}";
+    return status == TY_OK ? ty_tenants_save(writer, &tenant, err) : status;
+}
+
+static void a_policy_that_is_held_outlives_its_change(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct ty_access_table *table = loaded(fixture, 10 * SECOND);
+    struct ty_policy *open = ty_access_table_policy(table, "default");
+    struct ty_error err;
+    assert_null(ty_access_table_policy(table, "nobody"));
+    assert_non_null(open);
+    assert_int_equal(store_apply(fixture->store, close_policy, NULL, &err), TY_OK);
+    assert_int_equal(ty_access_table_reload(table, fixture->reader, 11 * SECOND, &err), TY_OK);
+    struct ty_policy *closed = ty_access_table_policy(table, "default");
+    ty_access_table_destroy(table);
+    assert_true(ty_policy_lists_volume(open, "any"));
+    assert_true(ty_policy_lists_volume(closed, "v-1"));
+    assert_false(ty_policy_lists_volume(closed, "any"));
+    ty_policy_unref(open);
+    ty_policy_unref(closed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +166,8 @@ int main(void)
                                         store_fixture_setup, store_fixture_teardown),
         cmocka_unit_test_setup_teardown(tenants_are_known_by_name, store_fixture_setup,
                                         store_fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_policy_that_is_held_outlives_its_change,
+                                        store_fixture_setup, store_fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
