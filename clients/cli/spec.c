@@ -254,6 +254,27 @@ static int set_secrets(const struct cli *cli, json_t *spec)
     return EXIT_DONE;
 }
 
+/* MIN:MAX */
+static int set_elastic(const struct cli *cli, json_t *spec)
+{
+    const char *text = cli_value(cli, "elastic");
+    const char *colon = text ? strchr(text, ':') : NULL;
+    char least[16];
+    int64_t min;
+    int64_t max;
+    if (!text)
+        return EXIT_DONE;
+    snprintf(least, sizeof least, "%.*s", colon ? (int)(colon - text) : 0, text);
+    if (!colon || ty_str_to_int(least, 1, INT32_MAX, &min) != TY_OK ||
+        ty_str_to_int(colon + 1, 1, INT32_MAX, &max) != TY_OK)
+        return cli_misuse("--elastic must be MIN:MAX, two whole numbers");
+    json_t *elastic = group_of(spec, "elastic");
+    if (!elastic || json_object_set_new(elastic, "min", json_integer(min)) != 0 ||
+        json_object_set_new(elastic, "max", json_integer(max)) != 0)
+        return no_memory();
+    return EXIT_DONE;
+}
+
 int cli_spec_flags(const struct cli *cli, json_t *spec)
 {
     int code = set_members(cli, spec);
@@ -263,6 +284,8 @@ int cli_spec_flags(const struct cli *cli, json_t *spec)
         code = set_checkpoints(cli, spec);
     if (code == EXIT_DONE)
         code = set_volumes(cli, spec);
+    if (code == EXIT_DONE)
+        code = set_elastic(cli, spec);
     return code == EXIT_DONE ? set_secrets(cli, spec) : code;
 }
 
@@ -297,6 +320,8 @@ const struct cli_option spec_options[] = {
     {"image",                  0,   "IMAGE",      "container image ($TRAINYARD_IMAGE, else pytorch/pytorch:2.0.0)", NULL,
      false                                                                                                                                                    },
     {"replicas",               0,   "N",          "replicas in all: a master and N - 1 workers (1)",                NULL,                                false},
+    {"elastic",                0,   "MIN:MAX",    "workers alone, so many at least and at most; see scale",         NULL,
+     false                                                                                                                                                    },
     {"gpus",                   0,   "N",          "whole GPUs for each replica (0)",                                NULL,                                false},
     {"epochs",                 0,   "N",          "reaches the script as --epochs=N",                               NULL,                                false},
     {"param",                  'p', "KEY=VALUE",  "reaches the script as --KEY=VALUE and in its environment",       NULL,

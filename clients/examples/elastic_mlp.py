@@ -1,7 +1,7 @@
 """Train with workers that come and go: torchrun starts this script anew in every worker whenever their number changes,
 and it goes on from its last checkpoint.
 
-    trainyard submit --spec clients/examples/elastic_mlp.json --no-follow
+    trainyard submit clients/examples/elastic_mlp.py --name elastic --elastic 1:3 --no-follow
     trainyard scale elastic 3
     trainyard logs elastic --follow
 """

@@ -155,6 +155,17 @@ static void secrets_are_variables_or_files(void **state)
     }
 }
 
+static void an_elastic_range_is_two_numbers(void **state)
+{
+    struct cli cli;
+    ty_auto_json spec = json_object();
+    const char *words[] = {"--elastic=1:3", NULL};
+    (void)state;
+    assert_int_equal(parse(&cli, words), EXIT_DONE);
+    assert_int_equal(cli_spec_flags(&cli, spec), EXIT_DONE);
+    assert_json(json_object_get(spec, "elastic"), "{\"max\":3,\"min\":1}");
+}
+
 static void wrong_values_are_misuse(void **state)
 {
     static const char *const flags[] = {
@@ -172,6 +183,12 @@ static void wrong_values_are_misuse(void **state)
         "--secret=wandb:=X",
         "--secret=wandb:key=",
         "--secret=wandb:key=\xff",
+        "--elastic=3",
+        "--elastic=:3",
+        "--elastic=0:3",
+        "--elastic=1:3:5",
+        "--elastic=1:",
+        "--elastic=1234567890123456789:2",
         "--env=NO_SUCH_VARIABLE_HERE",
         "--name=\xff",
         "--param=a=\xff",
@@ -271,6 +288,7 @@ int main(void)
         cmocka_unit_test(flags_set_their_members),
         cmocka_unit_test(checkpoints_are_said_in_four_ways),
         cmocka_unit_test(secrets_are_variables_or_files),
+        cmocka_unit_test(an_elastic_range_is_two_numbers),
         cmocka_unit_test(wrong_values_are_misuse),
         cmocka_unit_test(sources_become_scripts_specs_and_files),
     };

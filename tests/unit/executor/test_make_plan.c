@@ -143,6 +143,76 @@ static void the_operators_variables_are_exact(void **state)
     }
 }
 
+/* Without the Master: what `parts.worker` begins with, less its comma. */
+static json_t *make_workers_only(const char *spec, const char *worker)
+{
+    json_t *objects = make_objects(&(struct parts){.spec = spec, .worker = worker});
+    json_t *job = json_array_get(objects, 1);
+    json_object_del(json_object_get(json_object_get(job, "spec"), "pytorchReplicaSpecs"), "Master");
+    return objects;
+}
+
+static void an_elastic_plan_has_every_replica_there_can_be_and_a_size(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *spec;
+        bool master;
+        size_t planned;
+        int size; /* 0 = the plan says none */
+    } cases[] = {
+        {"elastic",               ELASTIC("\"minReplicas\":1,\"maxReplicas\":5"),    false, 5,   2},
+        {"at its most",           ELASTIC("\"minReplicas\":1,\"maxReplicas\":2"),    false, 2,   2},
+        {"without bounds",        ELASTIC("\"rdzvBackend\":\"c10d\""),               false, 2,   2},
+        {"more than fit here",    ELASTIC("\"minReplicas\":1,\"maxReplicas\":1000"), false, 250, 2},
+        {"workers alone",         "",                                                false, 2,   0},
+        {"elastic with a master", ELASTIC("\"minReplicas\":1,\"maxReplicas\":5"),    true,  3,   0},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        ty_auto_json objects =
+            cases[i].master
+                ? make_objects(&(struct parts){.spec = cases[i].spec, .worker = TWO_WORKERS})
+                : make_workers_only(cases[i].spec, TWO_WORKERS);
+        struct ty_made_plan made;
+        struct ty_plan *plan = NULL;
+        struct ty_error err;
+        assert_int_equal(make_plan(objects, &made, &err), TY_OK);
+        if (json_array_size(json_object_get(made.plan, "replicas")) != cases[i].planned)
+            fail_msg("%s: %zu replicas are planned", cases[i].name,
+                     json_array_size(json_object_get(made.plan, "replicas")));
+        assert_int_equal(json_integer_value(json_object_get(made.plan, "size")), cases[i].size);
+        assert_int_equal(ty_plan_parse(made.plan, &plan, &err), TY_OK);
+        assert_int_equal(plan->rules.size,
+                         cases[i].size ? (size_t)cases[i].size : cases[i].planned);
+        if (!cases[i].master) {
+            assert_null(env_of(made.plan, 0, "MASTER_ADDR"));
+            assert_null(env_of(made.plan, 0, "RANK"));
+            assert_null(env_of(made.plan, 0, "WORLD_SIZE"));
+        }
+        ty_plan_destroy(plan);
+        ty_made_plan_done(&made);
+    }
+}
+
+static void a_size_that_cannot_be_is_no_plan(void **state)
+{
+    static const char *const sizes[] = {"0", "-1", "6", "\"2\"", "2.5", "null"};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(sizes); i++) {
+        ty_auto_json objects =
+            make_workers_only(ELASTIC("\"minReplicas\":1,\"maxReplicas\":5"), TWO_WORKERS);
+        struct ty_made_plan made;
+        struct ty_plan *plan = NULL;
+        struct ty_error err;
+        assert_int_equal(make_plan(objects, &made, &err), TY_OK);
+        json_object_set_new(made.plan, "size", json_loads(sizes[i], JSON_DECODE_ANY, NULL));
+        assert_int_equal(ty_plan_parse(made.plan, &plan, &err), TY_CORRUPT);
+        assert_null(plan);
+        ty_made_plan_done(&made);
+    }
+}
+
 /* A container with one volume mounted, with limits; a volume. */
 #define MOUNTED(path)                                                                              \
     "\"command\":[\"t\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"" path "\"}]"
@@ -405,6 +475,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_operators_variables_are_exact),
+        cmocka_unit_test(an_elastic_plan_has_every_replica_there_can_be_and_a_size),
+        cmocka_unit_test(a_size_that_cannot_be_is_no_plan),
         cmocka_unit_test(what_can_never_run_here_is_refused),
         cmocka_unit_test(the_port_to_meet_at_is_the_one_that_was_asked_for),
         cmocka_unit_test(secrets_are_named_in_the_plan_and_never_read),
