@@ -177,6 +177,30 @@ def test_gpus_are_taken_with_a_worker_and_given_back_when_it_has_ended(driver: D
     await_running(driver, "first", 3)
 
 
+def test_a_secret_reaches_who_comes_later_and_a_lost_one_holds_back_growth_alone(driver: Driver) -> None:
+    secret = driver.folder / "data/secrets/ns/wandb/key"
+    secret.parent.mkdir(parents=True, mode=0o700)
+    secret.write_text("first")
+    secret.chmod(0o600)
+    env = [{"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "wandb", "key": "key"}}}]
+    script = "import os; print('key', len(os.environ['KEY']))" + STAYS
+    driver.apply(staying_job("keeps", 2, script=script, env=env))
+    await_running(driver, "keeps", 2)
+    secret.rename(secret.with_name("aside"))
+    driver.scale("keeps", 3)
+    driver.scale("keeps", 1)
+    await_running(driver, "keeps", 1)
+    driver.scale("keeps", 3)
+    log = driver.folder / "data/runs/keeps/supervisor.log"
+    await_true(lambda: "wandb" in log.read_text() or "key" in log.read_text(), "the supervisor says what it lacks")
+    assert names_of(driver.of("keeps")[-1]) == workers(1)
+    secret.write_text("another one")
+    secret.chmod(0o600)
+    await_running(driver, "keeps", 3)
+    assert [lines_of(driver, "keeps", f"worker-{i}")[0] for i in (0, 2)] == ["key 5", "key 11"]
+    assert "another one" not in (driver.folder / "data/runs/keeps/plan.json").read_text() + log.read_text()
+
+
 def test_a_run_that_waits_begins_with_the_size_it_has_then(driver: Driver) -> None:
     run = staying_job("waits", 1)
     pod = run["objects"][0]["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]

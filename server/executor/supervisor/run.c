@@ -265,40 +265,65 @@ static void hear_process(struct run *run, size_t place)
 
 static ty_status fill_plan(struct run *run, struct ty_plan *plan, struct ty_error *err);
 
-/* The run's own plan of another size. */
-static ty_status read_scaled(struct run *run, struct ty_plan **plan_out, struct ty_error *err)
+/* The plan of this run as it is on the disk now. */
+static ty_status read_again(const struct run *run, struct ty_plan **plan_out, struct ty_error *err)
 {
     struct ty_plan *plan = NULL;
     ty_status status = ty_plan_read(AT_FDCWD, "plan.json", &plan, err);
     if (status != TY_OK)
         return status;
-    if (plan->replica_count != run->count || plan->attempt != run->options->plan->attempt)
-        status = ty_fail(err, TY_CORRUPT, "the plan of another run stands in the folder");
-    if (status == TY_OK)
-        status = fill_plan(run, plan, err);
-    if (status == TY_OK)
-        *plan_out = plan;
-    else
+    if (plan->replica_count != run->count || plan->attempt != run->options->plan->attempt) {
         ty_plan_destroy(plan);
-    return status;
+        return ty_fail(err, TY_CORRUPT, "the plan of another run stands in the folder");
+    }
+    *plan_out = plan;
+    return TY_OK;
 }
 
-static void scale(struct run *run)
+/* Replicas that come start by the plan that has their GPUs. Takes the plan. */
+static ty_status adopt_plan(struct run *run, struct ty_plan *plan, struct ty_error *err)
 {
-    struct ty_plan *plan = NULL;
-    struct ty_error why;
-    ty_status status = read_scaled(run, &plan, &why);
-    run->plan_changed = status != TY_OK && status != TY_CORRUPT; /* a shortage passes */
+    ty_status status = fill_plan(run, plan, err);
     if (status != TY_OK) {
-        dprintf(STDERR_FILENO, "scale: %s\n", why.text);
-        return;
+        ty_plan_destroy(plan);
+        return status;
     }
     for (size_t i = 0; i < run->count; i++)
         run->live[i].plan = &plan->replicas[i];
     ty_plan_destroy(run->scaled);
     run->scaled = plan;
+    return TY_OK;
+}
+
+static ty_status read_size(struct run *run, size_t *size_out, struct ty_error *err)
+{
+    struct ty_plan *plan = NULL;
+    ty_status status = read_again(run, &plan, err);
+    if (status != TY_OK)
+        return status;
+    size_t size = plan->rules.size;
+    if (size > run->op.size)
+        status = adopt_plan(run, plan, err);
+    else
+        ty_plan_destroy(plan);
+    if (status == TY_OK)
+        *size_out = size;
+    return status;
+}
+
+static void scale(struct run *run)
+{
+    struct ty_error why;
+    size_t size;
+    ty_status status = read_size(run, &size, &why);
+    bool again = status != TY_OK && status != TY_CORRUPT; /* a shortage passes, a secret may come */
+    if (status != TY_OK && !(again && run->plan_changed))
+        dprintf(STDERR_FILENO, "scale: %s\n", why.text); /* once */
+    run->plan_changed = again;
+    if (status != TY_OK)
+        return;
     ty_failpoint("supervisor.before_scale");
-    ty_op_scale(&run->op, plan->rules.size, now(run));
+    ty_op_scale(&run->op, size, now(run));
 }
 
 static void hear_control(struct run *run)
