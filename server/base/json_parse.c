@@ -1,12 +1,11 @@
 #include "trainyard/base/json.h"
 
-#include "json_common.h"
 #include "trainyard/base/str.h"
 
 #include <string.h>
 
-/* What json_common.c does not take jansson parses, and names the faults; a scan before it counts
- * what jansson does not limit, since a tree takes up to eighty times the memory of its text. */
+/* jansson does the parsing; a scan before it counts what jansson does not limit, since a tree takes
+ * up to eighty times the memory of its text. */
 
 struct scan {
     const char *bytes;
@@ -134,14 +133,9 @@ static ty_status fail_from_jansson(const json_error_t *error, struct ty_error *e
 ty_status ty_json_parse(const char *bytes, size_t len, json_t **json_out, struct ty_error *err)
 {
     json_error_t error = {0}; /* left alone when its first allocation fails */
-    ty_status status = json_common_parse(bytes, len, json_out);
+    ty_status status = check_limits(bytes, len, err);
     json_t *json;
 
-    if (status == TY_OK)
-        return TY_OK;
-    if (status == TY_NO_MEMORY)
-        return ty_fail(err, TY_NO_MEMORY, "no memory to parse JSON");
-    status = check_limits(bytes, len, err);
     if (status)
         return status;
     json = json_loadb(bytes, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);

@@ -188,33 +188,6 @@ static void numbers_keep_their_kind_and_value(void **state)
     assert_true(json_is_real(json_array_get(json, 3)));
 }
 
-/* Whichever way a text is parsed, the tree is the library's. */
-static void what_is_parsed_is_what_the_library_makes_of_it(void **state)
-{
-    static const char *const cases[] = {
-        "{\"a\": [1, -0, 0.5, -1.25E+2, 1e-3, 123456789012345678, 9223372036854775807], \"\": "
-        "\"\"}",
-        "{\"script\": \"import torch\\nprint(\\\"x\\\")\\t# \\\\ \\/ \\b\\f\\r\"}",
-        "[\"h\xc3\xa9llo \xf0\x9f\x9a\x82\", \"\\u00e9\\ud83d\\ude82\", \"\\n\xc3\xa9\"]",
-        " [ true , false,null , { } , [ ] , [ [ 0 ] ] , {\"k\\n\" : {\"l\":\"m\"} } ] ",
-        "{\"much longer than a key of ours ever is, so that it does not fit where common ones do: "
-        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\": 1}",
-        "0.10000000000000000000000000000000000000000000000000000000000000000000000000000001",
-        "1e-400",
-    };
-
-    (void)state;
-    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-        ty_auto_json json = NULL;
-        ty_auto_json wanted = json_loads(cases[i], JSON_DECODE_ANY, NULL);
-
-        assert_non_null(wanted);
-        assert_int_equal(ty_json_parse(cases[i], strlen(cases[i]), &json, NULL), TY_OK);
-        assert_true(json_equal(json, wanted));
-    }
-}
-
 static void a_compact_text_has_no_blanks_between_its_values(void **state)
 {
     static const struct {
@@ -274,7 +247,6 @@ int main(void)
         cmocka_unit_test(brackets_within_strings_do_not_nest),
         cmocka_unit_test(the_number_of_values_is_limited),
         cmocka_unit_test(numbers_keep_their_kind_and_value),
-        cmocka_unit_test(what_is_parsed_is_what_the_library_makes_of_it),
         cmocka_unit_test(a_compact_text_has_no_blanks_between_its_values),
         cmocka_unit_test(keys_keep_their_order),
         cmocka_unit_test(columns_count_characters_not_bytes),
