@@ -82,19 +82,54 @@ static void sort_object(struct import *im, const json_t *json, size_t document, 
         keep(im, &object, kind);
 }
 
+static void read_word(struct import *im, const json_t *value)
+{
+    (void)import_text(im, value);
+}
+
+static void read_list_version(struct import *im, const json_t *value)
+{
+    const char *text = import_text(im, value);
+
+    if (text && !ty_str_equal(text, "v1"))
+        import_fault(im, "not_supported", "a List is of v1");
+}
+
+static void read_items(struct import *im, const json_t *value)
+{
+    (void)im;
+    (void)value; /* sorted one by one */
+}
+
+/* clang-format off */
+static const struct import_rule list_metadata_rules[] = {
+    FIELD_READ("resourceVersion", read_word, NULL),
+    FIELD_READ("selfLink", read_word, NULL),
+};
+/* clang-format on */
+
+static void read_list_metadata(struct import *im, const json_t *value)
+{
+    IMPORT_BY(im, value, list_metadata_rules);
+}
+
+/* clang-format off */
+static const struct import_rule list_rules[] = {
+    FIELD_READ("apiVersion", read_list_version, NULL),
+    FIELD_READ("kind", read_word, NULL),
+    FIELD_READ("metadata", read_list_metadata, NULL),
+    FIELD_READ("items", read_items, NULL),
+};
+/* clang-format on */
+
 static void check_list(struct import *im, const json_t *list, size_t number)
 {
     const struct import_object place = {.document = number};
-    const char *key;
-    json_t *value;
 
     import_go(im, &place);
-    json_object_foreach((json_t *)(uintptr_t)list, key, value)
-    {
-        if (!ty_str_equal(key, "apiVersion") && !ty_str_equal(key, "kind") &&
-            !ty_str_equal(key, "metadata") && !ty_str_equal(key, "items"))
-            import_fault_in(im, key, "unknown_member", "there is no such field here");
-    }
+    if (!import_get(list, "apiVersion"))
+        import_fault_in(im, "apiVersion", "required", "must be v1");
+    IMPORT_BY(im, list, list_rules);
 }
 
 /* A List stands for its items, as kubectl writes several objects. */

@@ -53,6 +53,22 @@ static void put_variable(struct import *im, const char *name, const char *text)
     import_back(im, before);
 }
 
+/* A source is one of several kinds: none is a mistake, as is a second one. */
+static bool has_one(struct import *im, const json_t *source)
+{
+    size_t given = 0;
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)source, key, value)
+    {
+        given += json_is_null(value) ? 0 : 1;
+    }
+    if (given != 1)
+        import_fault(im, given == 0 ? "required" : "conflict", "must have one source");
+    return given == 1;
+}
+
 /* A reference to a key of an object, or (without `keyed`) to the whole of it. */
 static bool check_reference(struct import *im, const json_t *reference, bool keyed)
 {
@@ -135,7 +151,7 @@ static void read_source(struct import *im, const char *name, const json_t *sourc
     const char *key;
     json_t *value;
 
-    if (!import_is_object(im, source))
+    if (!import_is_object(im, source) || !has_one(im, source))
         return;
     json_object_foreach((json_t *)(uintptr_t)source, key, value)
     {
@@ -270,6 +286,9 @@ void import_env_from(struct import *im, const json_t *value)
         size_t mark = import_enter_index(im, index);
 
         IMPORT_BY(im, source, from_rules);
+        if (json_is_object(source) && !import_get(source, "configMapRef") &&
+            !import_get(source, "secretRef"))
+            import_fault(im, "required", "must have a configMapRef");
         import_leave(im, mark);
     }
 }

@@ -13,6 +13,28 @@
 
 /* --- moving a mount into the spec --- */
 
+/* What a claim's object says of it is noted there. */
+static void note_claim(struct import *im, const struct import_object *object)
+{
+    static const char *const fields[][2] = {
+        {"size",          "/spec/resources/requests/storage"},
+        {"storage_class", "/spec/storageClassName"          },
+        {"access_mode",   "/spec/accessModes"               },
+    };
+    struct import_target before = {im->target, im->to_len};
+
+    import_go(im, object);
+    size_t mark = im->at_len;
+
+    import_note(im, "create");
+    im->to_len += (size_t)snprintf(im->to + im->to_len, sizeof(im->to) - im->to_len, "/create");
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        snprintf(im->at + mark, sizeof(im->at) - mark, "%s", fields[i][1]);
+        import_note(im, fields[i][0]);
+    }
+    import_back(im, before);
+}
+
 /* The mount's own members are noted where it stands, its source's where the volume does. */
 static void note_mount(struct import *im, const json_t *mount)
 {
@@ -26,6 +48,10 @@ static void note_mount(struct import *im, const json_t *mount)
     for (size_t i = 0; i < sizeof(of_source) / sizeof(of_source[0]); i++)
         if (json_object_get(mount, of_source[i]))
             import_note(im, of_source[i]);
+    const json_t *object = json_object_get(mount, "_object");
+
+    if (object)
+        note_claim(im, &im->objects[json_integer_value(object)]);
     import_go(im, &im->job);
 }
 
@@ -38,6 +64,7 @@ static json_t *plain(struct import *im, const json_t *mount)
     json_object_del(copy, "_at");
     json_object_del(copy, "_source_at");
     json_object_del(copy, "_own");
+    json_object_del(copy, "_object");
     json_object_del(copy, "_volume");
     json_array_foreach(json_object_get(copy, "files"), index, file)
     {

@@ -106,7 +106,7 @@ static json_t *plain_files(struct import *im, const json_t *files)
 
 static void add_mount(struct import *im, json_t *mount, const json_t *volume)
 {
-    static const char *const members[] = {"claim", "create", "scratch", "_own"};
+    static const char *const members[] = {"claim", "create", "scratch", "_own", "_object"};
     const json_t *files = json_object_get(volume, "files");
     bool scripts = files && ty_str_equal(import_get_text(mount, "mount_path"), TY_SCRIPTS_MOUNT);
 
@@ -167,6 +167,9 @@ static void place_mount(struct import *im, json_t *mount)
     }
     if (path_taken(im, path))
         import_fault_in(im, "mountPath", "conflict", "something else is mounted there");
+    if (json_object_get(volume, "scratch") && json_object_get(volume, "_used"))
+        import_fault_in(im, "name", "not_supported",
+                        "an emptyDir has one mount: two of the spec share no files");
     import_set(im, im->role->paths, path, json_true());
     import_set(im, volume, "_used", json_true());
     if (json_object_get(volume, "_refused"))

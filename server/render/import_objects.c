@@ -234,8 +234,9 @@ void import_object_fields(struct import *im, struct import_object *object)
     import_aim(im, NULL);
 }
 
-/* The claim's object makes the volume one that is created. */
+/* The claim's object makes the volume one that is created; which one tells where faults are. */
 void import_claim(struct import *im, const struct import_object *object, json_t *volume)
 {
     import_set(im, volume, "create", import_copy(im, object->create));
+    import_set(im, volume, "_object", json_integer(object - im->objects));
 }

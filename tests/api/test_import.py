@@ -225,6 +225,24 @@ def test_a_rule_between_members_is_told_where_the_manifest_breaks_it(gateway):
         ("/spec/pytorchReplicaSpecs/Master/template/spec/containers/0/resources/limits/memory", "limit_below_request", 16)]
 
 
+def test_what_is_wrong_with_a_claim_is_told_in_its_own_document(gateway):
+    text = JOB.replace("              env: [", "              volumeMounts: [{name: data, mountPath: /data}]\n              env: [", 1)
+    text = text.replace("          containers:", "          volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]\n          containers:", 1)
+    lines = text.count("\n")
+    text += """---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  accessModes: [ReadWriteMany]
+  storageClassName: Fast
+  resources: {requests: {storage: ten}}
+"""
+    found = faults(dry_run(gateway, text))
+    assert [(fault["pointer"], fault["line"]) for fault in found] == [
+        ("/spec/storageClassName", lines + 7), ("/spec/resources/requests/storage", lines + 8)]
+
+
 def test_nothing_is_made_of_a_refused_manifest(gateway):
     before = len(gateway.get("/v1/jobs?limit=500").json()["items"])
     assert send(gateway, JOB.replace("replicas: 1", "replicas: 2", 1)).status_code == 422
