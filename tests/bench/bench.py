@@ -1,6 +1,6 @@
 """Measure the gateway against floors of the same run and print one table. Never asserts a time.
 
-usage: bench.py [get|list|submit|logs|files|start|true]…   all without arguments
+usage: bench.py [get|list|submit|logs|events|files|start|true]…   all without arguments
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import socket
 import subprocess
 import sys
@@ -219,6 +220,114 @@ def measure_logs(table: Table) -> None:
         table.add(f"line to follower, {name}", f"{mine:.2f} ms", f"{bare:.2f} ms pipe", mine / bare, target)
 
 
+# --- events ---
+
+STREAMS = 1000
+FANNED = 2000  # events
+
+
+def open_stream(server: Gateway) -> socket.socket:
+    """A stream of the tenant's events whose head has come."""
+    host, port = server.address.rsplit(":", 1)
+    connection = socket.create_connection((host, int(port)), timeout=60)
+    request = f"GET /v1/events HTTP/1.1\r\nHost: {server.address}\r\nAuthorization: Bearer {server.token}\r\n\r\n"
+    connection.sendall(request.encode())
+    head = b""
+    while b"\r\n\r\n" not in head:
+        head += connection.recv(4096)
+    return connection
+
+
+def drain(connections: list[socket.socket], most: int) -> float:
+    """Read about `most` bytes of each; seconds from the first byte to the last."""
+    left = {connection.fileno(): most for connection in connections}
+    poll = select.epoll()
+    for number in left:
+        poll.register(number, select.EPOLLIN)
+    begin = 0.0
+    while left:
+        for number, _ in poll.poll(60):
+            begin = begin or time.monotonic()
+            left[number] -= len(os.read(number, 1 << 18)) or most
+            if left[number] <= 0:
+                poll.unregister(number)
+                del left[number]
+    poll.close()
+    return time.monotonic() - begin
+
+
+def fan_out(server: Gateway) -> tuple[float, int]:
+    """Events a second over all streams, and the bytes of one event."""
+    streams = [open_stream(server) for _ in range(STREAMS)]
+    items = [{"image": IMAGE, "command": ["true"], "suspended": True}] * 500
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        posts = pool.submit(lambda: [server.post("/v1/jobs:batch", {"items": items}) for _ in range(FANNED // 500)])
+        size = int(len(server.get("/v1/events?follow=false&type=job.suspended").content.split(b"\n")[0]))
+        seconds = drain(streams, FANNED * size)
+        posts.result()
+    for stream in streams:
+        stream.close()
+    return STREAMS * FANNED / seconds, size
+
+
+def fan_out_bare(size: int) -> float:
+    with on_cpus(SERVER_CPU):
+        floor = subprocess.Popen(
+            [BUILD / "bench/event_floor", str(STREAMS), str(FANNED), str(size)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+    assert floor.stdin and floor.stdout
+    port = int(floor.stdout.readline())
+    streams = [socket.create_connection(("127.0.0.1", port)) for _ in range(STREAMS)]
+    floor.stdin.write(b"\n")
+    floor.stdin.flush()
+    seconds = drain(streams, FANNED * size)
+    for stream in streams:
+        stream.close()
+    floor.kill()
+    floor.wait()
+    return STREAMS * FANNED / seconds
+
+
+def event_ages(server: Gateway, turns: int) -> tuple[list[float], list[float]]:
+    """Seconds from a PATCH to its answer, and to its event."""
+    job = server.submit(command=["true"], suspended=True)["id"]
+    answers, events = [], []
+    stream = open_stream(server)
+    for turn in range(turns):
+        begin = time.monotonic()
+        assert server.patch(f"/v1/jobs/{job}", {"labels": {"turn": str(turn)}}).status_code == 200
+        answers.append(time.monotonic() - begin)
+        data = b""
+        while f'"turn":"{turn}"'.encode() not in data:
+            data += stream.recv(65536)
+        events.append(time.monotonic() - begin)
+        time.sleep(0.005)
+    stream.close()
+    return answers, events
+
+
+def measure_events(table: Table) -> None:
+    """Idle streams, the way of an event to who waits for it, and one event to many."""
+    flags = ("--streams-per-token", "5000", "--streams-per-tenant", "5000", "--max-connections-per-address", "4000")
+    with gateway(flags=flags) as server, on_cpus(CLIENT_CPU):
+        answers, events = event_ages(server, 300)
+        for name, share in (("p50", 0.5), ("p99", 0.99)):
+            mine, answer = part(events, share) * 1e3, part(answers, share) * 1e3
+            table.add(f"PATCH to its event, {name}", f"{mine:.2f} ms", f"{answer:.2f} ms answer", mine / answer)
+        before = rss_mib(pid_of(server))
+        streams = [open_stream(server) for _ in range(STREAMS)]
+        each = (rss_mib(pid_of(server)) - before) * 1024 / STREAMS
+        table.add("idle event stream, resident", f"{each:.1f} KiB", "", None, f"{each:.1f} <= 6")
+        for stream in streams:
+            stream.close()
+        rate, size = fan_out(server)
+    with on_cpus(CLIENT_CPU):
+        bare = fan_out_bare(size)
+    table.add(f"an event to {STREAMS} streams", f"{rate:,.0f}/s", f"{bare:,.0f}/s write()", rate / bare, "ratio >= 0.8")
+
+
 # --- files ---
 
 
@@ -344,6 +453,7 @@ MEASURES = {
     "list": measure_list,
     "submit": measure_submit,
     "logs": measure_logs,
+    "events": measure_events,
     "files": measure_files,
     "start": measure_start,
     "true": measure_true,

@@ -75,10 +75,12 @@ def bare_server(*more: str) -> Iterator[tuple[str, int]]:
 
 
 @contextlib.contextmanager
-def gateway(data: pathlib.Path | None = None, cpus: set[int] | None = None, **quota: int) -> Iterator[Gateway]:
+def gateway(
+    data: pathlib.Path | None = None, cpus: set[int] | None = None, flags: tuple[str, ...] = (), **quota: int
+) -> Iterator[Gateway]:
     """A gateway on the server's CPU. Its own folder is removed without ending what waits there."""
     folder = data or pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=BUILD))
-    server = Gateway("--log-level", "error", data=str(folder))
+    server = Gateway("--log-level", "error", *flags, data=str(folder))
     with on_cpus(cpus or SERVER_CPU):
         server.start(wait=120)
     try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Build the release preset and the measuring programs into build/bench, measure, print one table.
-# Usage: tests/bench/run.sh [get|list|submit|logs|files|start|true]…   (all without arguments)
+# Usage: tests/bench/run.sh [get|list|submit|logs|events|files|start|true]…   (all without arguments)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,0 +1,1 @@
+ty_bench(event_floor SOURCES event_floor.c)
