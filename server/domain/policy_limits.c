@@ -113,6 +113,7 @@ static void check_size(struct judge *judge)
 
         check(judge, TY_LIMIT_REPLICAS, "/elastic/max", most, "");
         check(judge, TY_LIMIT_GPUS, "/elastic/max", most * spec->worker.resources.gpus, " GPUs");
+        check(judge, TY_LIMIT_RETRIES, "/elastic/max_restarts", spec->elastic.max_restarts, "");
     } else {
         check(judge, TY_LIMIT_REPLICAS, "/replicas", spec->replicas, "");
         check(judge, TY_LIMIT_GPUS, "/gpus", ty_job_spec_gpus(spec), " in all");

@@ -130,7 +130,8 @@ const struct ty_problem_kind ty_problem_table[] = {
     {"overloaded",                503, "Overloaded",
      "Too much work is waiting; try again after Retry-After seconds."                                                                  },
     {"policy_violation",          422, "Against the tenant's policy",
-     "The request is well-formed, but the tenant's policy does not allow it."                                                          },
+     "The request is well-formed, but the tenant's policy does not allow it; `errors` names every "
+     "place, and GET /v1/whoami shows the policy."                                                                                     },
     {"precondition_failed",       412, "Precondition failed",
      "If-Match or If-None-Match does not hold for the present version; nothing was changed."                                           },
     {"precondition_required",     428, "Precondition required",
