@@ -34,9 +34,8 @@ def worlds(gateway, job: str, replica: str) -> list[tuple[int, int]]:
 
 def await_world(gateway, job: str, size: int) -> None:
     for replica in (f"worker-{i}" for i in range(size)):
-        await_true(
-            gateway, job, lambda at=replica: [s for s, _ in worlds(gateway, job, at)[-1:]] == [size], f"{replica} sees {size}"
-        )
+        test = lambda at=replica: [found for found, _ in worlds(gateway, job, at)[-1:]] == [size]  # noqa: E731
+        await_true(gateway, job, test, f"{replica} sees {size}")
 
 
 def scripts_of(replica: str) -> list[int]:
@@ -45,8 +44,8 @@ def scripts_of(replica: str) -> list[int]:
     for entry in pathlib.Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdigit() and f"HOSTNAME={replica}\0".encode() in (entry / "environ").read_bytes():
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-                if any(word.endswith(b"train.py") for word in words) and b"TORCHELASTIC_RUN_ID=" in (entry / "environ").read_bytes():
+                script = b"train.py\0" in (entry / "cmdline").read_bytes()
+                if script and b"TORCHELASTIC_RUN_ID=" in (entry / "environ").read_bytes():
                     found.append(int(entry.name))
     return found
 

@@ -138,6 +138,42 @@ def test_random_kills_lose_and_double_nothing(own_gateway):
         assert [step["sequence"] for step in steps] == list(range(1, len(steps) + 1))
 
 
+def test_a_size_that_was_acknowledged_is_reached_over_random_kills(own_gateway):
+    gateway = own_gateway
+    seed = int(os.environ.get("TRAINYARD_SEED", random.randrange(2**32)))
+    print(f"TRAINYARD_SEED={seed}")
+    chance = random.Random(seed)
+    job = gateway.submit(command=["sh", "-c", "echo begun; exec sleep 600"], elastic={"min": 1, "max": 4})["id"]
+    gateway.wait(job, {"running"})
+    wanted = 1
+    for _ in range(max(KILLS // 2, 5)):
+        wanted = chance.randint(1, 4)
+        killer = threading.Timer(chance.uniform(0, 0.05), gateway.process.kill)
+        killer.start()
+        answer = None
+        try:
+            answer = gateway.post(f"/v1/jobs/{job}/scale", {"replicas": wanted})
+        except requests.RequestException:
+            pass  # nobody knows: asked again below
+        killer.join()
+        gateway.kill()
+        gateway.start()
+        if answer is None:
+            answer = gateway.post(f"/v1/jobs/{job}/scale", {"replicas": wanted})
+        assert answer.status_code in (200, 202), answer.text
+        assert gateway.get(f"/v1/jobs/{job}").json()["replicas"] == wanted
+    deadline = time.monotonic() + 60
+    names = {f"worker-{i}": "running" for i in range(wanted)}
+    seen: dict[str, str] = {}
+    while seen != names:
+        assert time.monotonic() < deadline, (seen, wanted)
+        time.sleep(0.05)
+        items = gateway.get(f"/v1/jobs/{job}/replicas").json()["items"]
+        seen = {item["name"]: item["state"] for item in items}
+    assert gateway.logs(job) == b"begun\n", "worker-0 was never touched"
+    assert gateway.get(f"/v1/jobs/{job}").json()["attempt"] == 1
+
+
 def test_a_running_job_is_adopted_with_its_log_complete(own_gateway):
     gateway = own_gateway
     job = gateway.submit(script=f"import time\nfor i in range(200):\n    print(i, flush=True)\n    time.sleep(0.01)\n{HELD}")
