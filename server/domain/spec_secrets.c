@@ -115,10 +115,26 @@ void ty_spec_read_secrets(struct ty_spec_reader *reader, const json_t *array,
     }
 }
 
+/* Where the program starts must be a folder. */
+static void check_start(struct ty_spec_reader *reader, const char *path,
+                        const struct ty_spec_role *role)
+{
+    const char *own = role->program == TY_PROGRAM_ENTRYPOINT ? NULL : TY_WORKING_DIR;
+    const char *folder = role->working_dir ? role->working_dir : own;
+
+    if (!folder || !ty_spec_path_below(folder, path))
+        return;
+    size_t mark = ty_spec_enter(reader, "path");
+
+    ty_spec_fault_once(reader, "file_path_taken", "the program starts in the folder %s", folder);
+    ty_spec_leave(reader, mark);
+}
+
 /* A file within a volume would be written into that volume; one above a volume cannot be a file. */
 static void check_path(struct ty_spec_reader *reader, const char *path,
                        const struct ty_spec_role *role)
 {
+    check_start(reader, path, role);
     for (size_t i = 0; i < role->volumes_count; i++) {
         const char *mount = role->volumes[i].mount_path;
 

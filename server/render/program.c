@@ -135,7 +135,7 @@ void ty_render_program(struct ty_tree *tree, const struct ty_render_input *input
     /* The image's own entry point starts where the image says. */
     if (role->working_dir || role->program != TY_PROGRAM_ENTRYPOINT)
         ty_tree_put_text(tree, container, "workingDir",
-                         role->working_dir ? role->working_dir : "/workspace");
+                         role->working_dir ? role->working_dir : TY_WORKING_DIR);
     render_env(tree, input, role, ty_tree_put_array(tree, container, "env"));
     render_env_from(tree, input, container);
 }

@@ -64,12 +64,11 @@ def test_a_secret_reaches_the_program_as_variable_and_as_file_and_nobody_else(ga
     assert done["state"] == "succeeded", gateway.logs(job["id"])
     digest = hashlib.sha256(value.encode()).hexdigest()
     assert gateway.logs(job["id"]).decode().splitlines() == [f"{digest} True", "True", "read-only"]
-    shown = [
-        gateway.get(f"/v1/jobs/{job['id']}{path}").text
-        for path in ("", "/manifest", "/transitions", "/events?limit=50", "/replicas")
-    ]
-    assert all("s3cret" not in text for text in shown)
-    assert '"name":"wandb"' in shown[0].replace(" ", "")
+    paths = ("", "/manifest", "/manifest?format=yaml", "/transitions", "/events?follow=false", "/replicas", "/checkpoints")
+    shown = [gateway.get(f"/v1/jobs/{job['id']}{path}") for path in paths]
+    assert [answer.status_code for answer in shown] == [200] * len(paths)
+    assert all("s3cret" not in answer.text for answer in shown)
+    assert '"name":"wandb"' in shown[0].text.replace(" ", "")
     kept = [path for path in gateway.data.rglob("*") if path.is_file() and "secrets" not in path.parts]
     assert all(b"s3cret" not in path.read_bytes() for path in kept)
 

@@ -206,6 +206,9 @@ typedef enum {
     TY_PROGRAM_ENTRYPOINT /* the image's own: `command` was given and empty */
 } ty_program;
 
+/* Where a program starts that is not the image's own. */
+#define TY_WORKING_DIR "/workspace"
+
 /* One role after defaults and overrides were applied. */
 struct ty_spec_role {
     int32_t
@@ -214,7 +217,7 @@ struct ty_spec_role {
     ty_program program;
     char **command; /* of TY_PROGRAM_COMMAND */
     size_t command_count;
-    char *working_dir;   /* NULL = the default */
+    char *working_dir;   /* NULL = TY_WORKING_DIR, or the image's own with its entrypoint */
     struct ty_pairs env; /* merged: job-wide, then the role's */
     char **args;         /* role's args replace the job's */
     size_t args_count;

@@ -67,6 +67,9 @@ static const struct refusal refusals[] = {
     {WITH("'replicas':2,'secrets':[{'name':'s','key':'k','env':'A'}],'worker':{'env':{'A':'1'}}"), "/secrets/0/env", "env_name_taken"},
     {WITH("'replicas':2,'env':{'A':'1'},'worker':{'secrets':[{'name':'s','key':'k','env':'A'}]}"), "/worker/secrets/0/env", "env_name_taken"},
     {WITH("'master':{'secrets':[{'name':'s','key':'k','path':'/etc'}]}"), "/master/secrets/0/path", "path_invalid"},
+    {SECRET("'path':'/workspace'"), "/secrets/0/path", "file_path_taken"},
+    {WITH("'working_dir':'/a/b','secrets':[{'name':'s','key':'k','path':'/a'}]"), "/secrets/0/path", "file_path_taken"},
+    {WITH("'secrets':[{'name':'s','key':'k','path':'/a'}],'worker':{'working_dir':'/a'},'replicas':2"), "/secrets/0/path", "file_path_taken"},
 
     /* volumes of every kind */
     {VOLUME("'claim':'c','scratch':{}"), "/volumes/0", "volume_kind"},
@@ -280,7 +283,8 @@ static void allowed_combinations_are_allowed(void **state)
     static const char *const bodies[] = {
         SECRETS("{'name':'s','key':'k','path':'/run/secrets/a'},{'name':'s','key':'k','path':'/run/secrets/b'},{'name':'s','key':'K'}"),
         SECRET("'path':'/netrc/.netrc'"),
-        SECRET("'path':'/k'"),
+        SECRET("'path':'/k'"), SECRET("'path':'/workspace/.netrc'"),
+        "{'image':'a:1','command':[],'secrets':[{'name':'s','key':'k','path':'/workspace'}]}", /* not its folder */
         SECRETS("{'name':'s.v1','key':'.dockerconfigjson','env':'A'}"),
         WITH("'secrets':[{'name':'s','key':'k','env':'A'}],'worker':{'env':{'A':'1'}}"), /* there is no worker */
         WITH("'replicas':2,'secrets':[{'name':'s','key':'k','env':'A'}],'worker':{'env':{'A':'1'},'secrets':[]}"),
