@@ -2,6 +2,8 @@
  * in the tree: a text without faults, the usual one, pays nothing for them. */
 #include "trainyard/base/yaml.h"
 
+#include "yaml_reader.h"
+
 #include "trainyard/base/str.h"
 
 #include <stdio.h>
@@ -139,10 +141,8 @@ ty_status ty_yaml_locate(const char *bytes, size_t len, struct ty_yaml_place *pl
 
     for (size_t i = 0; i < count; i++)
         places[i].line = places[i].column = 0;
-    if (!yaml_parser_initialize(&walker.parser))
+    if (!ty_yaml_open(&walker.parser, &bytes, &len))
         return ty_fail(err, TY_NO_MEMORY, "no memory to parse YAML");
-    yaml_parser_set_encoding(&walker.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&walker.parser, (const unsigned char *)bytes, len);
     while (more) {
         yaml_event_t event;
 

@@ -311,10 +311,8 @@ ty_status ty_yaml_parse_stream(const char *bytes, size_t len, size_t max, json_t
     ty_auto_json documents = json_array();
     ty_status status;
 
-    if (!documents || !yaml_parser_initialize(&reader.parser))
+    if (!documents || !ty_yaml_open(&reader.parser, &reader.bytes, &reader.len))
         return ty_yaml_no_memory(&reader);
-    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)bytes, len);
     status = read_stream(&reader, max, documents);
     yaml_event_delete(&reader.event);
     yaml_parser_delete(&reader.parser);

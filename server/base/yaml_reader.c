@@ -1,8 +1,26 @@
 #include "yaml_reader.h"
 
+#include <string.h>
+
 /* Every node and every byte of text counts, those that an alias copies too: a few lines of aliases
  * can stand for gigabytes. */
 enum { NODES_MAX = 100000, DEPTH_MAX = 64, TEXT_MAX = 16 * 1024 * 1024 };
+
+bool ty_yaml_open(yaml_parser_t *parser, const char **bytes, size_t *len)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t mark_len = sizeof(mark) - 1;
+
+    if (!yaml_parser_initialize(parser))
+        return false;
+    if (*len >= mark_len && memcmp(*bytes, mark, mark_len) == 0) {
+        *bytes += mark_len;
+        *len -= mark_len;
+    }
+    yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(parser, (const unsigned char *)*bytes, *len);
+    return true;
+}
 
 static ty_status fail_at(const struct yaml_reader *reader, yaml_mark_t mark, const char *words)
 {

@@ -7,6 +7,7 @@
 #include "trainyard/base/map.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <yaml.h>
 
 struct yaml_anchor {
@@ -26,6 +27,10 @@ struct yaml_reader {
     int depth;
     struct ty_error *err;
 };
+
+/* Begin to read a text in UTF-8; false when there is no memory. A byte order mark before it is
+ * stepped over: libyaml takes it for a column of the first line. */
+bool ty_yaml_open(yaml_parser_t *parser, const char **bytes, size_t *len) TY_MUST_CHECK;
 
 /* Fail at the start of the current event, as "line L, column C: words". */
 ty_status ty_yaml_fail(const struct yaml_reader *reader, const char *words);

@@ -119,6 +119,10 @@ static void collections_tags_and_aliases_become_json(void **state)
         {"# only\na: 1 # comment\n",             "{\"a\":1}"                        },
         {"\xef\xbb\xbf"
          "a: 1",                        "{\"a\":1}"                        },
+        {"\xef\xbb\xbf"
+         "a: 1\nb: [2]\n",              "{\"a\":1,\"b\":[2]}"              },
+        {"\xef\xbb\xbf"
+         "---\na:\n  b: 1\n",           "{\"a\":{\"b\":1}}"                },
         {"? a\n: 1",                             "{\"a\":1}"                        },
         {"a:\r\n  - 1\r\n",                      "{\"a\":[1]}"                      },
         {"\"\\u00e9\\U0001F682\\x41\"",          "\"\xc3\xa9\xf0\x9f\x9a\x82"
@@ -371,6 +375,20 @@ static void a_place_is_found_where_its_key_or_item_begins(void **state)
                      places[i].column);
 }
 
+static void a_byte_order_mark_is_no_column(void **state)
+{
+    static const char yaml[] = "\xef\xbb\xbf"
+                               "a: 1\nb: 2\n";
+    struct ty_yaml_place places[] = {{.pointer = "/a"}, {.pointer = "/b"}};
+
+    (void)state;
+    assert_int_equal(ty_yaml_locate(yaml, strlen(yaml), places, 2, NULL), TY_OK);
+    assert_int_equal(places[0].line, 1);
+    assert_int_equal(places[0].column, 1);
+    assert_int_equal(places[1].line, 2);
+    assert_int_equal(places[1].column, 1);
+}
+
 static void the_place_of_a_syntax_error_is_told_as_numbers(void **state)
 {
     struct ty_error err;
@@ -392,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_is_found_where_its_key_or_item_begins),
+        cmocka_unit_test(a_byte_order_mark_is_no_column),
         cmocka_unit_test(the_place_of_a_syntax_error_is_told_as_numbers),
         cmocka_unit_test(plain_scalars_follow_the_core_schema),
         cmocka_unit_test(collections_tags_and_aliases_become_json),
