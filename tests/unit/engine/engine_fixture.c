@@ -83,7 +83,12 @@ static ty_status script_check(struct ty_executor *executor, const struct ty_run_
 
 static struct ty_capacity script_capacity(struct ty_executor *executor)
 {
-    return of(executor)->capacity;
+    struct script *script = of(executor);
+    void (*asked_once)(void *context) = script->asked_once;
+    script->asked_once = NULL;
+    if (asked_once)
+        asked_once(script->asked_context);
+    return script->capacity;
 }
 
 static ty_status script_open_claim(struct ty_executor *executor, const char *namespace,

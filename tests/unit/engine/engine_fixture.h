@@ -35,6 +35,8 @@ struct script {
     ty_status answers[CALL_REMOVE_CLAIM + 1]; /* what each kind of call returns; TY_OK at first */
     const char *code;                         /* of a refusal */
     struct ty_capacity capacity;
+    void (*asked_once)(void *context); /* called by the next question for it; NULL = nothing */
+    void *asked_context;
     int claim_fd; /* what open_claim gives a copy of; -1 = no such claim */
 };
 

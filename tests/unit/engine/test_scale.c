@@ -267,6 +267,46 @@ static void a_run_that_is_being_stopped_is_not_told(void **state)
     assert_int_equal(figures.admitted_replicas, 4);
 }
 
+/* --- growing while others are judged --- */
+struct growth {
+    struct engine_fixture *fixture;
+    const char *id;
+    int32_t replicas;
+};
+
+/* Within a round of admission, which knows nothing of it. */
+static void grow(void *context)
+{
+    const struct growth *growth = context;
+    const struct ty_scale asked = {.tenant = growth->fixture->store.tenant,
+                                   .job_id = growth->id,
+                                   .replicas = growth->replicas,
+                                   .quota = unlimited};
+    bool changed = false;
+    struct ty_error err = {0};
+    assert_int_equal(ty_engine_scale(growth->fixture->engine, &asked, &changed, &err), TY_OK);
+    assert_true(changed);
+}
+
+static void an_admission_judged_before_another_job_grew_is_judged_again(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked one;
+    struct asked other;
+    start_elastic(fixture, &one, 1, 0);
+    struct growth growth = {fixture, one.id, 6};
+    fixture->script.asked_context = &growth;
+    fixture->script.asked_once = grow;
+    submit_elastic(fixture, &other, 3, 0);
+    engine_submit(fixture, &other, "e");
+    assert_null(fixture->script.asked_once);
+    engine_pass(fixture, 2000);
+    assert_state(fixture, other.id, TY_JOB_QUEUED, TY_CAUSE_WAITING_FOR_CAPACITY);
+    assert_int_equal(stored(fixture, other.id).attempt, 0);
+    scale(fixture, one.id, 5);
+    assert_state(fixture, other.id, TY_JOB_STARTING, TY_CAUSE_ADMITTED);
+}
+
 #define SCALE(name) cmocka_unit_test_setup_teardown(name, engine_setup, engine_teardown)
 
 int main(void)
@@ -282,6 +322,7 @@ int main(void)
         SCALE(a_run_grows_only_within_the_tenants_quota),
         SCALE(what_cannot_be_scaled_says_why_and_stays),
         SCALE(a_run_that_is_being_stopped_is_not_told),
+        SCALE(an_admission_judged_before_another_job_grew_is_judged_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
