@@ -62,14 +62,13 @@ ty_status api_stream_enlist(struct ty_api *api, struct api_stream *stream, struc
 
 void api_stream_delist(struct ty_api *api, struct api_stream *stream)
 {
-    if (!stream->back)
-        return;
     pthread_mutex_lock(&api->streams->lock);
-    *stream->back = stream->next;
-    if (stream->next)
+    if (stream->back)
+        *stream->back = stream->next;
+    if (stream->back && stream->next)
         stream->next->back = stream->back;
-    pthread_mutex_unlock(&api->streams->lock);
     stream->back = NULL;
+    pthread_mutex_unlock(&api->streams->lock);
 }
 
 void api_streams_tick(struct ty_api *api, bool look_at_tokens)

@@ -188,8 +188,10 @@ static bool enlist(struct ty_feed *feed, struct ty_feed_reader *reader)
 {
     bool alone = reader->filter && reader->filter->job_id[0] != '\0';
     pthread_mutex_lock(&feed->lock);
+    reader->live = false;
     reader->job = alone ? know_job(feed, reader->filter->job_id) : NULL;
     bool made = reader->job || !alone;
+    reader->feed = made ? feed : NULL;
     if (made)
         link_reader(reader->job ? &reader->job->readers : &feed->readers, reader);
     pthread_mutex_unlock(&feed->lock);
@@ -217,8 +219,6 @@ ty_status ty_feed_join(struct ty_feeds *feeds, int64_t tenant, const char *tenan
     pthread_mutex_unlock(&feeds->lock);
     if (!joined)
         return ty_fail(err, TY_NO_MEMORY, "no memory to read events");
-    reader->live = false;
-    reader->feed = feed;
     return TY_OK;
 }
 

@@ -35,10 +35,14 @@ struct ty_stream *ty_stream_ref(struct ty_stream *stream)
     return stream;
 }
 
-/* No read will follow. Once; only then is the stream finished, so that who sees that may free. */
+/* No read will follow. Once; only then is the stream finished, so that who sees that may free. The
+ * lock waits for a drain that is in the producer on another thread. */
 static void release_context(struct ty_stream *stream)
 {
-    if (atomic_exchange(&stream->released, true))
+    pthread_mutex_lock(&stream->lock);
+    bool before = atomic_exchange(&stream->released, true);
+    pthread_mutex_unlock(&stream->lock);
+    if (before)
         return;
     if (stream->ops->release)
         stream->ops->release(stream->context);
@@ -86,8 +90,12 @@ void ty_stream_bind(struct ty_stream *stream, struct ty_http_server *server,
 
 void ty_stream_drain(struct ty_stream *stream)
 {
-    if (!atomic_exchange(&stream->draining, true) && stream->ops->drain)
+    if (atomic_exchange(&stream->draining, true) || !stream->ops->drain)
+        return;
+    pthread_mutex_lock(&stream->lock);
+    if (!atomic_load(&stream->released))
         stream->ops->drain(stream->context);
+    pthread_mutex_unlock(&stream->lock);
 }
 
 void ty_stream_finish(void *context)

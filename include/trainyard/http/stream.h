@@ -35,8 +35,9 @@ struct ty_stream_ops {
     ssize_t (*read)(void *context, char *out, size_t max);
 
     /* The server is draining: say goodbye (`event: reconnect`) with the next reads and then end.
-     * May be NULL: then the stream is ended where `read` next has nothing. Any thread; must not
-     * call ty_stream_wake (the server wakes it itself). */
+     * May be NULL: then the stream is ended where `read` next has nothing. Any thread,
+     * never after `release`; must not wait and must not call ty_stream_wake (the server wakes it
+     * itself). */
     void (*drain)(void *context);
 
     /* No read will follow: completed, client gone or server stopped. Called once, on an HTTP thread
