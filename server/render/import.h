@@ -141,6 +141,9 @@ void import_warn(struct import *im, const char *code, const char *format, ...) T
 
 /* The value's text, or NULL and a fault. */
 const char *import_text(struct import *im, const json_t *value);
+/* A quantity as text, owned by the caller: text, or a whole number that stands for itself. NULL and
+ * a fault for anything else. */
+json_t *import_quantity(struct import *im, const json_t *value);
 bool import_integer(struct import *im, const json_t *value, int64_t *number_out);
 bool import_is_array(struct import *im, const json_t *value);
 bool import_is_object(struct import *im, const json_t *value);

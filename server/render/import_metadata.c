@@ -180,6 +180,16 @@ static void read_own_annotations(struct import *im, const json_t *value)
 static const char written_by_cluster[] = "is written by the cluster: remove it";
 
 /* clang-format off */
+/* Rows of what the cluster writes into objects. */
+#define OF_THE_CLUSTER \
+    FIELD_REFUSED("creationTimestamp", NULL, written_by_cluster), \
+    FIELD_REFUSED("deletionGracePeriodSeconds", NULL, written_by_cluster), \
+    FIELD_REFUSED("deletionTimestamp", NULL, written_by_cluster), \
+    FIELD_REFUSED("generation", NULL, written_by_cluster), \
+    FIELD_REFUSED("managedFields", "[]", written_by_cluster), \
+    FIELD_REFUSED("resourceVersion", "\"\"", written_by_cluster), \
+    FIELD_REFUSED("selfLink", "\"\"", written_by_cluster), \
+    FIELD_REFUSED("uid", "\"\"", written_by_cluster)
 static const struct import_rule pod_rules[] = {
     FIELD_READ("labels", read_own_labels, NULL),
     FIELD_READ("annotations", read_own_annotations, NULL),
@@ -208,14 +218,7 @@ static const struct import_rule object_rules[] = {
     FIELD_REFUSED("generateName", "\"\"", "give a name"),
     FIELD_REFUSED("finalizers", "[]", "objects of a job have no finalizers"),
     FIELD_REFUSED("ownerReferences", "[]", "the gateway owns the objects of a job"),
-    FIELD_REFUSED("creationTimestamp", NULL, written_by_cluster),
-    FIELD_REFUSED("deletionGracePeriodSeconds", NULL, written_by_cluster),
-    FIELD_REFUSED("deletionTimestamp", NULL, written_by_cluster),
-    FIELD_REFUSED("generation", NULL, written_by_cluster),
-    FIELD_REFUSED("managedFields", "[]", written_by_cluster),
-    FIELD_REFUSED("resourceVersion", "\"\"", written_by_cluster),
-    FIELD_REFUSED("selfLink", "\"\"", written_by_cluster),
-    FIELD_REFUSED("uid", "\"\"", written_by_cluster),
+    OF_THE_CLUSTER,
 };
 /* clang-format on */
 
@@ -254,14 +257,7 @@ static const struct import_rule job_rules[] = {
     FIELD_REFUSED("generateName", "\"\"", "give a name"),
     FIELD_REFUSED("finalizers", "[]", "a job has no finalizers"),
     FIELD_REFUSED("ownerReferences", "[]", "the gateway owns its jobs"),
-    FIELD_REFUSED("creationTimestamp", NULL, written_by_cluster),
-    FIELD_REFUSED("deletionGracePeriodSeconds", NULL, written_by_cluster),
-    FIELD_REFUSED("deletionTimestamp", NULL, written_by_cluster),
-    FIELD_REFUSED("generation", NULL, written_by_cluster),
-    FIELD_REFUSED("managedFields", "[]", written_by_cluster),
-    FIELD_REFUSED("resourceVersion", "\"\"", written_by_cluster),
-    FIELD_REFUSED("selfLink", "\"\"", written_by_cluster),
-    FIELD_REFUSED("uid", "\"\"", written_by_cluster),
+    OF_THE_CLUSTER,
 };
 /* clang-format on */
 

@@ -5,8 +5,6 @@
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
 
-#include <stdio.h>
-
 struct import_object *import_find(struct import *im, const char *kind, const char *name)
 {
     for (size_t i = 0; i < im->object_count; i++) {
@@ -103,14 +101,10 @@ static void read_modes(struct import *im, const json_t *value)
 
 static void read_storage(struct import *im, const json_t *value)
 {
-    char text[IMPORT_NUMBER];
+    json_t *text = import_quantity(im, value);
 
-    if (json_is_integer(value)) {
-        snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
-        import_set(im, im->target, "size", json_string(text));
-    } else if (import_text(im, value)) {
-        import_set(im, im->target, "size", import_copy(im, value));
-    }
+    if (text)
+        import_set(im, im->target, "size", text);
 }
 
 static void read_class(struct import *im, const json_t *value)

@@ -5,6 +5,7 @@
 #include "trainyard/base/str.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 /* --- where we are --- */
 
@@ -128,6 +129,21 @@ bool import_integer(struct import *im, const json_t *value, int64_t *number_out)
     }
     *number_out = json_integer_value(value);
     return true;
+}
+
+json_t *import_quantity(struct import *im, const json_t *value)
+{
+    char text[IMPORT_NUMBER];
+
+    if (json_is_integer(value)) {
+        snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
+        return import_made(im, json_string(text));
+    }
+    if (!json_is_string(value)) {
+        import_fault(im, "wrong_type", "must be a quantity: text, or a whole number");
+        return NULL;
+    }
+    return import_text(im, value) ? import_copy(im, value) : NULL;
 }
 
 bool import_is_array(struct import *im, const json_t *value)

@@ -4,8 +4,6 @@
 
 #include "trainyard/base/str.h"
 
-#include <stdio.h>
-
 static const char gpu[] = "nvidia.com/gpu";
 
 static const char *const names[][2] = {
@@ -24,25 +22,9 @@ static const char *member_of(const char *resource)
     return NULL;
 }
 
-/* A quantity: text, or a whole number that stands for itself. */
-static json_t *quantity(struct import *im, const json_t *value)
-{
-    char text[IMPORT_NUMBER];
-
-    if (json_is_integer(value)) {
-        snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
-        return import_made(im, json_string(text));
-    }
-    if (!json_is_string(value)) {
-        import_fault(im, "wrong_type", "must be a quantity: text, or a whole number");
-        return NULL;
-    }
-    return import_text(im, value) ? import_copy(im, value) : NULL;
-}
-
 static void read_gpus(struct import *im, const json_t *value)
 {
-    json_t *text = quantity(im, value);
+    json_t *text = import_quantity(im, value);
     int64_t number = 0;
     const json_t *known = json_object_get(im->role->values, "gpus");
 
@@ -82,7 +64,7 @@ static void read_list(struct import *im, const json_t *value)
         if (ty_str_equal(key, gpu)) {
             read_gpus(im, item);
         } else if (member) {
-            json_t *text = quantity(im, item);
+            json_t *text = import_quantity(im, item);
 
             if (text)
                 import_put(im, member, text);

@@ -6,8 +6,6 @@
 #include "trainyard/base/scope.h"
 #include "trainyard/base/str.h"
 
-#include <stdio.h>
-
 /* --- claims --- */
 
 /* An object of the job's own, "<object name>-<suffix>" as our renderer calls it. What outlives the
@@ -75,14 +73,10 @@ static void read_medium(struct import *im, const json_t *value)
 
 static void read_size(struct import *im, const json_t *value)
 {
-    char text[IMPORT_NUMBER];
+    json_t *text = import_quantity(im, value);
 
-    if (json_is_integer(value)) {
-        snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
-        import_set(im, im->target, "size", json_string(text));
-    } else if (import_text(im, value)) {
-        import_set(im, im->target, "size", import_copy(im, value));
-    }
+    if (text)
+        import_set(im, im->target, "size", text);
 }
 
 /* clang-format off */
