@@ -8,7 +8,14 @@
 
 #include <stdint.h>
 
-enum { IMPORT_OBJECTS = 128, IMPORT_AT = 512, IMPORT_NUMBER = 24 };
+enum {
+    IMPORT_OBJECTS = 128,
+    IMPORT_ITEMS =
+        64, /* volumes, mounts and ConfigMaps of a container: twice what a spec may have */
+    IMPORT_COPIED = 8 * 1024 * 1024, /* bytes of ConfigMaps and variables where they are used */
+    IMPORT_AT = 512,
+    IMPORT_NUMBER = 24
+};
 
 /* An object of the stream: the job itself, or one that it refers to. */
 struct import_object {
@@ -65,6 +72,7 @@ struct import {
     const json_t *elastic;
     const char *processes; /* nprocPerNode; borrowed */
     char number[IMPORT_NUMBER];
+    size_t copied; /* so many bytes of ConfigMaps and variables stand where they are used */
     int64_t flags; /* of our own annotation: so many leading args are parameters */
     bool ours;     /* our renderer wrote it */
     bool backoff;  /* backoffLimit was given */
@@ -146,6 +154,11 @@ const char *import_text(struct import *im, const json_t *value);
 json_t *import_quantity(struct import *im, const json_t *value);
 bool import_integer(struct import *im, const json_t *value, int64_t *number_out);
 bool import_is_array(struct import *im, const json_t *value);
+/* The same, and not of more than IMPORT_ITEMS. */
+bool import_is_short(struct import *im, const json_t *value);
+/* Whether so many more bytes may be copied to where they are used: a few lines of references can
+ * stand for gigabytes. A fault when they may not, once. */
+bool import_spend(struct import *im, size_t len);
 bool import_is_object(struct import *im, const json_t *value);
 const char *import_choose(struct import *im, const json_t *value,
                           const struct import_choice *choices);

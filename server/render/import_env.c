@@ -128,7 +128,7 @@ static void read_map_key(struct import *im, const char *name, const json_t *refe
         import_fault(im, "not_found", "the ConfigMap %s is not in this stream", map_name);
     else if (!import_map_entry(im, map, key, &text, &binary) || binary)
         import_fault(im, "not_found", "the ConfigMap %s has no text under that key", map_name);
-    if (!text || binary)
+    if (!text || binary || !import_spend(im, strlen(text)))
         return;
     struct import_target before = import_into(im, "env", false);
 
@@ -279,7 +279,7 @@ void import_env_from(struct import *im, const json_t *value)
     size_t index;
     json_t *source;
 
-    if (!import_is_array(im, value))
+    if (!import_is_short(im, value))
         return;
     json_array_foreach(value, index, source)
     {

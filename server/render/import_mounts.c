@@ -104,6 +104,19 @@ static json_t *plain_files(struct import *im, const json_t *files)
     return copy;
 }
 
+static size_t size_of(const json_t *files)
+{
+    size_t size = 0;
+    size_t index;
+    json_t *file;
+
+    json_array_foreach(files, index, file)
+    {
+        size += json_string_length(json_object_get(file, "content"));
+    }
+    return size;
+}
+
 static void add_mount(struct import *im, json_t *mount, const json_t *volume)
 {
     static const char *const members[] = {"claim", "create", "scratch", "_own", "_object"};
@@ -121,7 +134,7 @@ static void add_mount(struct import *im, json_t *mount, const json_t *volume)
         if (value)
             import_set(im, mount, members[i], import_copy(im, value));
     }
-    if (files)
+    if (files && import_spend(im, size_of(files)))
         import_set(im, mount, "files", scripts ? import_copy(im, files) : plain_files(im, files));
     if (files || json_is_false(json_object_get(mount, "read_only")))
         json_object_del(mount, "read_only");
@@ -191,7 +204,7 @@ void import_mounts(struct import *im, const json_t *value)
     size_t index;
     json_t *item;
 
-    if (!import_is_array(im, value))
+    if (!import_is_short(im, value))
         return;
     json_array_foreach(value, index, item)
     {

@@ -171,7 +171,7 @@ static size_t take_flags(struct import *im, const struct import_role *lead,
 static void put_variable(struct import *im, struct import_role *role, const char *key,
                          const char *value)
 {
-    if (json_object_get(role->named, key))
+    if (json_object_get(role->named, key) || !import_spend(im, strlen(value)))
         return; /* env goes before envFrom */
     import_aim(im, role);
     struct import_target before = import_into(im, "env", false);

@@ -53,8 +53,10 @@ static size_t take_dollar(struct import *im, const char *text, bool argument, st
         return 2;
     }
     if (len > 0 && known_value(im, name, argument, &value)) {
-        if (value)
+        if (value && import_spend(im, strlen(value)))
             ty_buf_adds(out, value);
+        else if (value)
+            return 1 + len;
         else if (argument && ty_render_is_reference(name))
             ty_buf_add(out, text, 1 + len);
         else
@@ -111,6 +113,8 @@ char *import_unescape(struct import *im, const char *text, bool argument)
     size_t before = im->faults->count + im->faults->dropped;
     const char *rest = text;
 
+    if (im->copied > IMPORT_COPIED)
+        return NULL; /* which was told */
     if (!strchr(text, '$')) {
         char *copy = strdup(text);
 

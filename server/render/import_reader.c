@@ -154,6 +154,29 @@ bool import_is_array(struct import *im, const json_t *value)
     return false;
 }
 
+bool import_is_short(struct import *im, const json_t *value)
+{
+    if (!import_is_array(im, value))
+        return false;
+    if (json_array_size(value) <= IMPORT_ITEMS)
+        return true;
+    import_fault(im, "too_many_items", "has %zu items; at most %d are read", json_array_size(value),
+                 IMPORT_ITEMS);
+    return false;
+}
+
+bool import_spend(struct import *im, size_t len)
+{
+    bool fits = im->copied <= IMPORT_COPIED && len <= IMPORT_COPIED - im->copied;
+
+    if (!fits && im->copied <= IMPORT_COPIED)
+        import_fault(im, "too_long",
+                     "here ConfigMaps and variables, where they are used, pass %d MiB in all",
+                     IMPORT_COPIED / (1024 * 1024));
+    im->copied = fits ? im->copied + len : IMPORT_COPIED + (size_t)1;
+    return fits;
+}
+
 bool import_is_object(struct import *im, const json_t *value)
 {
     if (json_is_object(value))

@@ -173,6 +173,8 @@ static void add_file(struct import *im, json_t *files, struct import_object *map
         import_fault(im, "not_found", "the ConfigMap %s has no key %s", map->name, key);
         return;
     }
+    if (!import_spend(im, strlen(text)))
+        return;
     json_t *file = json_pack("{s:s,s:s}", "path", path, "content", text);
 
     if (binary && file)
@@ -351,7 +353,7 @@ void import_volumes(struct import *im, const json_t *value)
     size_t index;
     json_t *volume;
 
-    if (!import_is_array(im, value))
+    if (!import_is_short(im, value))
         return;
     json_array_foreach(value, index, volume)
     {
