@@ -225,7 +225,6 @@ def test_a_rule_between_members_is_told_where_the_manifest_breaks_it(gateway):
         ("/spec/pytorchReplicaSpecs/Master/template/spec/containers/0/resources/limits/memory", "limit_below_request", 16)]
 
 
-<<<<<<< HEAD
 def test_what_is_wrong_with_a_claim_is_told_in_its_own_document(gateway):
     text = JOB.replace("              env: [", "              volumeMounts: [{name: data, mountPath: /data}]\n              env: [", 1)
     text = text.replace("          containers:", "          volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]\n          containers:", 1)
@@ -242,7 +241,8 @@ spec:
     found = faults(dry_run(gateway, text))
     assert [(fault["pointer"], fault["line"]) for fault in found] == [
         ("/spec/storageClassName", lines + 7), ("/spec/resources/requests/storage", lines + 8)]
-=======
+
+
 def test_what_a_policy_forbids_is_told_by_the_manifest_and_the_namespace_is_the_tenants(gateway):
     gateway.post("/v1/tenants", {"name": "closed", "policy": {"images": ["registry.example.com/*"]}})
     text = JOB.replace("{name: from-yaml}", "{name: from-yaml, namespace: elsewhere}")
@@ -256,7 +256,6 @@ def test_what_a_policy_forbids_is_told_by_the_manifest_and_the_namespace_is_the_
     assert ("namespace_replaced", "/metadata/namespace") in {
         (warning["code"], warning.get("pointer")) for warning in answer.json()["warnings"]}
     assert {item["metadata"]["namespace"] for item in answer.json()["manifest"]["items"]} != {"elsewhere"}
->>>>>>> a060b78 (Import: what is copied to where it is used has a limit, as lists of a container have)
 
 
 def test_nothing_is_made_of_a_refused_manifest(gateway):
