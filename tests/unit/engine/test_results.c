@@ -54,13 +54,20 @@ static void save(const struct place *place, const char *path, int64_t seconds)
     place_time(place, path, seconds);
 }
 
-/* A job that runs, on claims that hold an old checkpoint already. */
-static void begin(struct engine_fixture *fixture, struct place **place_out, struct asked *job)
+static struct place *make_place(void)
 {
-    assert_int_equal(place_make((void **)place_out), 0);
-    place_folder(*place_out, "run");
-    save(*place_out, "run/old.pt", now_seconds(fixture) - 500);
-    fixture->script.claim_fd = (*place_out)->fd;
+    void *place = NULL;
+    if (place_make(&place) != 0)
+        abort();
+    return place;
+}
+
+/* A job that runs, on claims that hold an old checkpoint already. */
+static void begin(struct engine_fixture *fixture, struct place *place, struct asked *job)
+{
+    place_folder(place, "run");
+    save(place, "run/old.pt", now_seconds(fixture) - 500);
+    fixture->script.claim_fd = place->fd;
     asked_init(fixture, job, "a");
     job->submit.insert.spec = spec;
     job->submit.insert.spec_len = strlen(spec);
@@ -72,10 +79,10 @@ static void begin(struct engine_fixture *fixture, struct place **place_out, stru
 static void checkpoints_are_told_once_within_a_minute_and_the_rest_before_the_end(void **state)
 {
     struct engine_fixture *fixture = *state;
-    struct place *place = NULL;
+    struct place *place = make_place();
     struct asked job;
 
-    begin(fixture, &place, &job);
+    begin(fixture, place, &job);
     engine_pass(fixture, 20000);
     save(place, "run/a.pt", now_seconds(fixture));
     save(place, "run/b.pt.tmp", now_seconds(fixture));
@@ -92,10 +99,10 @@ static void checkpoints_are_told_once_within_a_minute_and_the_rest_before_the_en
 static void what_was_told_is_not_told_again_after_a_crash(void **state)
 {
     struct engine_fixture *fixture = *state;
-    struct place *place = NULL;
+    struct place *place = make_place();
     struct asked job;
 
-    begin(fixture, &place, &job);
+    begin(fixture, place, &job);
     engine_pass(fixture, 20000);
     save(place, "run/a.pt", now_seconds(fixture));
     engine_pass(fixture, 61000);
@@ -113,14 +120,14 @@ static void what_was_told_is_not_told_again_after_a_crash(void **state)
 static void of_very_many_checkpoints_the_newest_are_told(void **state)
 {
     struct engine_fixture *fixture = *state;
-    struct place *place = NULL;
+    struct place *place = make_place();
     struct asked job;
     char path[64];
     struct told told = {0};
     struct ty_error err = {0};
     int64_t seen = 0;
 
-    begin(fixture, &place, &job);
+    begin(fixture, place, &job);
     engine_pass(fixture, 200000);
     for (int i = 0; i < 100; i++) {
         (void)snprintf(path, sizeof path, "run/%03d", i);

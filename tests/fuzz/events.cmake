@@ -1,0 +1,1 @@
+ty_fuzz(fuzz_event_id ty_events)
