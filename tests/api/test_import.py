@@ -204,6 +204,39 @@ def test_broken_yaml_is_400_with_its_line(gateway, text, line):
     assert line in (None, found[0]["line"])
 
 
+BOMBS = {
+    "volumes": ("volumeMounts: [%s]" % ", ".join(f"{{name: v{i}, mountPath: /m{i}}}" for i in range(60)),
+                "volumes: [%s]" % ", ".join(f"{{name: v{i}, configMap: {{name: big}}}}" for i in range(60))),
+    "many volumes": ("volumeMounts: [%s]" % ", ".join(f"{{name: v{i}, mountPath: /m{i}}}" for i in range(5000)),
+                     "volumes: [%s]" % ", ".join(f"{{name: v{i}, emptyDir: {{}}}}" for i in range(5000))),
+    "references": ("env: [%s]" % ", ".join(
+        f"{{name: V{i}, valueFrom: {{configMapKeyRef: {{name: big, key: text}}}}}}" for i in range(3000)), "nodeSelector: {}"),
+    "doubling": ("env: [{name: V0, value: xxxxxxxx}, %s]" % ", ".join(
+        f'{{name: V{i}, value: "$(V{i - 1})$(V{i - 1})"}}' for i in range(1, 64)), "nodeSelector: {}"),
+    "arguments": ("envFrom: [{configMapRef: {name: big}}], args: [%s]" % ", ".join(['"$(text)$(text)"'] * 5000),
+                  "nodeSelector: {}"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_is_used_again_and_again_is_not_copied_without_end(gateway, name):
+    container, pod = BOMBS[name]
+    data = "x" * 900_000
+    answer = dry_run(gateway, f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: big}}
+data: {{text: {data}}}
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: bomb}}
+spec: {{pytorchReplicaSpecs: {{Master: {{template: {{spec: {{
+  {pod}, containers: [{{name: pytorch, image: "a:1", {container}}}]}}}}}}}}}}
+""")
+    assert {fault["code"] for fault in faults(answer)} & {"too_long", "too_many_items", "too_many_members"}
+
+
 def test_a_body_beyond_the_limit_is_413(gateway):
     assert send(gateway, b"# " + b"x" * (4 * 1024 * 1024)).status_code == 413
 
