@@ -93,7 +93,7 @@ def test_a_thousand_followers_of_one_log_get_every_byte():
         "while not os.path.exists('/go/go'): time.sleep(0.05)\n"
         "for i in range(500): print('%06d %s' % (i, 'x' * 90), flush=True)\n"
     )
-    flags = ("--max-connections-per-address", "2000")
+    flags = ("--max-connections-per-address", "2000", "--streams-per-token", "2000", "--streams-per-tenant", "2000")
     with Gateway(*flags) as gateway:
         assert gateway.post("/v1/volumes", {"name": "go", "size": "1Mi"}).status_code == 201
         job = gateway.submit(script=script, volumes=[{"claim": "go", "mount_path": "/go"}])["id"]

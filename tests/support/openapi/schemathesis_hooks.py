@@ -60,5 +60,11 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwar
         case.body = plain(case.body)
     if case.query:
         calm_query(case.query)
+    if case.path.endswith("/events") and "follow" not in (case.query or {}):
+        case.query = {**(case.query or {}), "follow": "false"}  # followed unless said otherwise
+    if case.path.endswith("/jobs:wait") and isinstance(case.body, dict):
+        case.body.setdefault("timeout_seconds", 0)
+        if isinstance(case.body["timeout_seconds"], int) and 0 < case.body["timeout_seconds"] <= 60:
+            case.body["timeout_seconds"] = 0
     if case.headers is not None:
         calm_headers(case.headers)
