@@ -93,6 +93,24 @@ static void warn_of_volumes(struct warnings *warnings, const char *prefix,
     }
 }
 
+static bool keeps_storage(const struct ty_spec_role *role, bool own)
+{
+    return role->replicas > 0 && role->resources.storage && role->resources_own == own;
+}
+
+static void warn_of_storage(struct warnings *warnings, const struct ty_job_spec *spec)
+{
+    static const char message[] = "This machine's disk is not divided: ephemeral_storage is not "
+                                  "looked at.";
+
+    if (keeps_storage(&spec->master, false) || keeps_storage(&spec->worker, false))
+        warn(warnings, "", "resources", message);
+    if (keeps_storage(&spec->master, true))
+        warn(warnings, "/master", "resources", message);
+    if (keeps_storage(&spec->worker, true))
+        warn(warnings, "/worker", "resources", message);
+}
+
 size_t ty_job_spec_machine_warnings(const struct ty_job_spec *spec, struct ty_warning *out,
                                     size_t max)
 {
@@ -109,6 +127,7 @@ size_t ty_job_spec_machine_warnings(const struct ty_job_spec *spec, struct ty_wa
     if (spec->gang.on)
         warn(&warnings, "", "gang",
              "Here a job always starts with all of its replicas or not yet.");
+    warn_of_storage(&warnings, spec);
     warn_of_volumes(&warnings, "", lead, false);
     if (spec->master.replicas > 0) {
         warn_of_placement(&warnings, "/master", &spec->shared[TY_SHARED_OF_MASTER]);

@@ -181,6 +181,7 @@ static void read_resources(struct ty_spec_reader *reader, const struct common *c
     }
     size_t mark = ty_spec_enter(reader, "resources");
 
+    role->resources_own = true;
     ty_spec_read_resources(reader, resources, &role->resources);
     ty_spec_leave(reader, mark);
 }

@@ -291,6 +291,15 @@ def test_what_a_policy_forbids_is_told_by_the_manifest_and_the_namespace_is_the_
     assert {item["metadata"]["namespace"] for item in answer.json()["manifest"]["items"]} != {"elsewhere"}
 
 
+def test_a_replica_may_ask_for_room_on_the_nodes_disk(gateway):
+    text = JOB.replace("env: [", "resources: {requests: {ephemeral-storage: 1Gi}, limits: {ephemeral-storage: 2Gi}}\n              env: [")
+    answer = dry_run(gateway, text)
+    assert answer.status_code == 200, answer.text
+    resources = {"ephemeral_storage": "1Gi", "limits": {"ephemeral_storage": "2Gi"}}
+    assert answer.json()["spec"]["resources"] == resources
+    assert "ephemeral-storage: 2Gi" in yaml.safe_dump(answer.json()["manifest"])
+
+
 def test_nothing_is_made_of_a_refused_manifest(gateway):
     before = len(gateway.get("/v1/jobs?limit=500").json()["items"])
     assert send(gateway, JOB.replace("replicas: 1", "replicas: 2", 1)).status_code == 422

@@ -225,7 +225,8 @@ def test_what_a_machine_cannot_do_is_warned_of_by_its_pointer(gateway):
             "queue": "team",
             "scheduler": "volcano",
             "gang": {"timeout_seconds": 60},
-            "worker": {"node_selector": {"gpu": "t4"}},
+            "resources": {"cpu": "1", "ephemeral_storage": "1Gi"},
+            "worker": {"node_selector": {"gpu": "t4"}, "resources": {"limits": {"ephemeral_storage": "2Gi"}}},
             "dataset": "data",
             "volumes": [
                 {"scratch": {"size": "1Gi"}, "mount_path": "/s"},
@@ -243,6 +244,8 @@ def test_what_a_machine_cannot_do_is_warned_of_by_its_pointer(gateway):
         "/queue",
         "/scheduler",
         "/gang",
+        "/resources",
+        "/worker/resources",
         "/worker/node_selector",
         "/volumes/0/scratch/size",
         "/volumes/1/create/storage_class",

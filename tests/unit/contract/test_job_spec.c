@@ -73,6 +73,7 @@ static const struct {
     /* quantities: half a byte is not memory */
     {WITH("\"resources\": {\"cpu\": \"0.5\", \"memory\": \"128Mi\"}"), ""},
     {WITH("\"resources\": {\"cpu\": \"500m\", \"memory\": \"1.2Gi\"}"), ""},
+    {WITH("\"resources\": {\"ephemeral_storage\": \"1Gi\", \"limits\": {\"ephemeral_storage\": \"2Gi\"}}"), ""},
     {WITH("\"resources\": {\"cpu\": 2, \"memory\": 2000000000}"), ""},
     {WITH("\"resources\": {\"cpu\": \"1e3\", \"memory\": \"128M\"}"), ""},
     {WITH("\"resources\": {\"cpu\": \"2k\", \"memory\": \"1G\"}"), ""},

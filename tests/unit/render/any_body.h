@@ -120,6 +120,8 @@ static json_t *any_resources(struct source *source)
         json_object_set_new(resources, "cpu", json_string(PICK(source, "1", "500m", "0.5", "1e1")));
     if (below(source, 3) == 0)
         json_object_set_new(resources, "limits", json_pack("{s:s}", "memory", "4Gi"));
+    if (below(source, 4) == 0)
+        json_object_set_new(resources, "ephemeral_storage", json_string("20Gi"));
     return resources;
 }
 
