@@ -178,6 +178,8 @@ static void sort_stream(struct import *im, const json_t *documents)
 
 static void read_stream(struct import *im, const json_t *documents)
 {
+    import_aim(im, NULL);
+    import_note(im, NULL); /* without a job, whatever the spec lacks comes from the stream */
     sort_stream(im, documents);
     for (size_t i = 0; i < im->object_count; i++)
         import_object_fields(im, &im->objects[i]);

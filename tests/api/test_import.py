@@ -300,6 +300,14 @@ def test_a_replica_may_ask_for_room_on_the_nodes_disk(gateway):
     assert "ephemeral-storage: 2Gi" in yaml.safe_dump(answer.json()["manifest"])
 
 
+@pytest.mark.parametrize("text", [
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n",
+    "apiVersion: kubeflow.org/v2\nkind: PyTorchJob\nmetadata: {name: x}\n"])
+def test_an_object_that_is_no_job_is_the_only_fault(gateway, text):
+    assert [(fault["pointer"], fault["code"], fault["line"]) for fault in faults(dry_run(gateway, text))] == [
+        ("/kind", "not_supported", 2)]
+
+
 def test_nothing_is_made_of_a_refused_manifest(gateway):
     before = len(gateway.get("/v1/jobs?limit=500").json()["items"])
     assert send(gateway, JOB.replace("replicas: 1", "replicas: 2", 1)).status_code == 422
