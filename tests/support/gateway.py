@@ -102,8 +102,16 @@ class Gateway:
             time.sleep(0.05)
         if self.process and self.process.poll() is None:
             self.stop()
+        findings = self.findings()
         if self.own_data:
             shutil.rmtree(self.data, ignore_errors=True)
+        assert not findings, findings
+
+    def findings(self) -> str:
+        """What a sanitizer said of the daemon or of a supervisor; leaks are told at the end of each."""
+        words = [file.read_text(errors="replace") for file in self.data.glob("daemon.log")]
+        words += [file.read_text(errors="replace") for file in self.data.glob("runs/*/supervisor.log")]
+        return "\n".join(text[-20000:] for text in words if "Sanitizer" in text or "runtime error" in text)
 
     def live_jobs(self) -> list[dict]:
         if not self.process or self.process.poll() is not None:
