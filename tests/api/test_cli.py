@@ -355,7 +355,7 @@ def test_suspend_resume_cancel_restart_clone_and_delete(gateway):
     assert out(gateway, "cancel", job, "-o", "name") == job
     run(gateway, "wait", job, code=CANCELLED)
     again = json.loads(out(gateway, "restart", "--no-follow", job, "-o", "json"))
-    assert again["origin"] == {"job_id": job, "kind": "restart"}
+    assert again["origin"] == {"job_id": job, "kind": "restart", "changes": []}
     copy = json.loads(out(gateway, "clone", job, "--no-follow", "--name", "copied", "-p", "lr=2", "-o", "json"))
     assert copy["name"] == "copied"
     assert gateway.get(f"/v1/jobs/{copy['id']}").json()["spec"]["parameters"] == {"lr": 2}
