@@ -8,6 +8,8 @@ import zlib
 
 import pytest
 import requests
+import yaml
+from gateway import TOP
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 SPEC = {"image": "pytorch/pytorch:2.0.0", "command": ["true"]}
@@ -189,6 +191,9 @@ EVERY_JOB_ROUTE = [
     ("GET", "/transitions"),
     ("GET", "/replicas"),
     ("GET", "/manifest"),
+    ("GET", "/manifest?format=yaml"),
+    ("GET", "/events"),
+    ("GET", "/events?follow=false"),
     ("GET", "/logs"),
     ("GET", "/logs?follow=true"),
     ("GET", "/artifacts"),
@@ -204,14 +209,25 @@ EVERY_JOB_ROUTE = [
     ("POST", "/resume"),
     ("POST", "/restart"),
     ("POST", "/clone"),
+    ("POST", "/scale"),
 ]
+BODIES = {"PATCH": {"labels": {}}, "/scale": {"replicas": 1}}
+
+
+def test_every_route_of_a_job_is_tried_from_another_tenant():
+    contract = yaml.safe_load((TOP / "openapi/trainyard.v1.yaml").read_text())
+    wanted = {(method.upper(), path.removeprefix("/v1/jobs/{job_id}").replace("{path}", "f"))
+              for path, item in contract["paths"].items() if path.startswith("/v1/jobs/{job_id}")
+              for method in item if method in ("get", "head", "post", "patch", "put", "delete")}
+    assert wanted <= {(method, path.partition("?")[0]) for method, path in EVERY_JOB_ROUTE}
 
 
 @pytest.mark.parametrize(("method", "path"), EVERY_JOB_ROUTE)
 def test_another_tenants_job_is_like_an_unknown_one(gateway, tenants, method, path):
     tokens, job = tenants
     unknown = job[:-4] + ("aaaa" if job[-4:] != "aaaa" else "bbbb")
-    body = {"json": {"labels": {}}} if method == "PATCH" else {}
+    given = BODIES.get(method) or BODIES.get(path)
+    body = {"json": given} if given else {}
     theirs = gateway.request(method, f"/v1/jobs/{job}{path}", token=tokens["beta"], **body)
     nobodys = gateway.request(method, f"/v1/jobs/{unknown}{path}", token=tokens["beta"], **body)
     assert theirs.status_code == nobodys.status_code == 404

@@ -115,6 +115,22 @@ def test_variables_of_the_launcher_are_reserved(gateway, name):
     assert f"/env/{name}" in pointers(judge(gateway, {"script": "1", "env": {name: "1"}}))
 
 
+@pytest.mark.parametrize(
+    ("members", "pointer"),
+    [
+        ({"elastic": {"min": 3, "max": 2}}, "/elastic/max"),
+        ({"elastic": {"min": 0, "max": 2}}, "/elastic/min"),
+        ({"elastic": {"min": 1, "max": 2}, "replicas": 3}, "/replicas"),
+        ({"elastic": {"min": 2, "max": 4}, "replicas": 1}, "/replicas"),
+        ({"elastic": {"min": 1, "max": 2}, "master": {"env": {"A": "1"}}}, "/master"),
+        ({"elastic": {"max": 2}}, "/elastic/min"),
+    ],
+)
+def test_elastic_bounds_that_hold_no_job_are_refused(gateway, members, pointer):
+    answer = judge(gateway, {"script": "1", **members})
+    assert answer.status_code == 422 and pointers(answer) == {pointer}, answer.text
+
+
 @pytest.mark.parametrize("path", ["/", "/dev/shm", "relative/x", "/a/../b", "/data/", "/proc", "/a//b"])
 def test_odd_mount_paths_are_refused(gateway, path):
     answer = judge(gateway, {"script": "1", "dataset": "d", "volumes": [{"claim": "c", "mount_path": path}]})
