@@ -28,9 +28,11 @@ static void warn(struct look *look, const struct ty_named_claim *claim, const ch
     ty_str_copy(warning->message, sizeof warning->message, message);
 }
 
-/* How many replicas mount it. */
+/* The most replicas that mount it. */
 static int32_t mounted_by(const struct ty_job_spec *spec, const struct ty_named_claim *claim)
 {
+    if (spec->elastic.on)
+        return spec->elastic.max;
     if (claim->master_only)
         return spec->master.replicas;
     return claim->worker_only ? spec->worker.replicas : spec->replicas;

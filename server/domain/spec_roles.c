@@ -264,6 +264,7 @@ static void read_role(struct ty_spec_reader *reader, const struct ty_spec_draft 
     read_args(reader, common, raw.args, role);
     read_resources(reader, common, raw.resources, role);
     read_shared_memory(reader, raw.shared_memory, common, &role->resources);
+    role->shared_memory_own = raw.shared_memory != NULL;
     role->resources.gpus = raw.gpus != TY_NOT_GIVEN ? raw.gpus : draft->gpus;
     read_volumes(reader, draft, raw.volumes, suffix, role);
     if (shared)

@@ -96,25 +96,20 @@ static bool always_alone(const struct ty_job_spec *spec)
     return spec->restart == TY_RESTART_ALWAYS && spec->replicas == 1;
 }
 
-static bool shared_memory_large(const struct ty_job_spec *spec)
+/* The most replicas that mount a volume of the workers. */
+static int32_t mounted_by(const struct ty_job_spec *spec, const struct ty_spec_volume *volume)
 {
-    struct roles roles = roles_of(spec);
-
-    for (size_t i = 0; i < roles.count; i++) {
-        const struct ty_resources *resources = &roles.items[i]->resources;
-
-        if (resources->memory_bytes > 0 && resources->shared_memory_bytes > resources->memory_bytes)
-            return true;
-    }
-    return false;
+    if (spec->elastic.on)
+        return spec->elastic.max;
+    return volume->of_role ? spec->worker.replicas : spec->replicas;
 }
 
 static bool claim_of_one_node(const struct ty_job_spec *spec)
 {
-    for (size_t i = 0; spec->replicas > 1 && i < spec->worker.volumes_count; i++) {
+    for (size_t i = 0; spec->worker.replicas > 0 && i < spec->worker.volumes_count; i++) {
         const struct ty_spec_volume *volume = &spec->worker.volumes[i];
 
-        if (volume->kind == TY_VOLUME_CLAIM && volume->create &&
+        if (volume->kind == TY_VOLUME_CLAIM && volume->create && mounted_by(spec, volume) > 1 &&
             (volume->access_mode == TY_READ_WRITE_ONCE ||
              volume->access_mode == TY_READ_WRITE_ONCE_POD))
             return true;
@@ -266,45 +261,6 @@ static bool script_alone(const struct ty_job_spec *spec)
     return true;
 }
 
-/* Which of cpu and memory some role leaves unset. */
-static void find_unset(const struct ty_job_spec *spec, bool *cpu_out, bool *memory_out)
-{
-    struct roles roles = roles_of(spec);
-
-    *cpu_out = *memory_out = false;
-    for (size_t i = 0; i < roles.count; i++) {
-        *cpu_out = *cpu_out || roles.items[i]->resources.cpu_millis == 0;
-        *memory_out = *memory_out || roles.items[i]->resources.memory_bytes == 0;
-    }
-}
-
-static bool resources_unset(const struct ty_job_spec *spec)
-{
-    bool cpu;
-    bool memory;
-
-    find_unset(spec, &cpu, &memory);
-    return cpu && memory;
-}
-
-static bool cpu_unset(const struct ty_job_spec *spec)
-{
-    bool cpu;
-    bool memory;
-
-    find_unset(spec, &cpu, &memory);
-    return cpu && !memory;
-}
-
-static bool memory_unset(const struct ty_job_spec *spec)
-{
-    bool cpu;
-    bool memory;
-
-    find_unset(spec, &cpu, &memory);
-    return memory && !cpu;
-}
-
 /* The kubelet's pauses between starts of a container: 10 s, doubled up to 5 minutes. */
 enum { FIRST_PAUSE = 10, LONGEST_PAUSE = 300 };
 
@@ -347,9 +303,6 @@ static const struct rule rules[] = {
      "With restart never nothing is started again, so max_retries has no effect."              },
     {always_alone,               "restart_always_master",        "/restart",
      "A master that always restarts could never succeed: it restarts on failure only."         },
-    {shared_memory_large,        "shared_memory_above_limit",    "/shared_memory",
-     "What lies in /dev/shm counts as memory: the replica is killed at its memory limit before "
-     "this size is reached."                                                                   },
     {claim_of_one_node,          "claim_of_one_node",            "/volumes",
      "A read_write_once claim can be mounted on one node; replicas on others will wait for it."},
     {output_not_writable,        "output_read_only",             "/volumes",
@@ -376,31 +329,113 @@ static const struct rule rules[] = {
     {script_alone,               "script_without_process_group", "/script",
      "There are several processes, but nothing in script and files calls init_process_group or a "
      "library that does: each would train alone."                                              },
-    {resources_unset,            "resources_unset",              "/resources",
-     "Neither cpu nor memory is asked for: where others run too, the replicas are the first to be "
-     "slowed down or stopped."                                                                 },
-    {cpu_unset,                  "cpu_unset",                    "/resources/cpu",
-     "No cpu is asked for: on a busy node the replicas get what others leave."                 },
-    {memory_unset,               "memory_unset",                 "/resources/memory",
-     "No memory is asked for: when a node runs short of it the replicas are the first to be "
-     "evicted."                                                                                },
     {timeout_below_retries,      "timeout_below_retries",        "/timeout_seconds",
      "The pauses before so many retries (10 s, doubled up to 5 min) take longer than the timeout: "
      "the "
      "last retries never happen."                                                              },
 };
 
+/* --- of a role --- */
+
+static bool shared_memory_large(const struct ty_spec_role *role)
+{
+    return role->resources.memory_bytes > 0 &&
+           role->resources.shared_memory_bytes > role->resources.memory_bytes;
+}
+
+static bool resources_unset(const struct ty_spec_role *role)
+{
+    return role->resources.cpu_millis == 0 && role->resources.memory_bytes == 0;
+}
+
+static bool cpu_unset(const struct ty_spec_role *role)
+{
+    return role->resources.cpu_millis == 0 && role->resources.memory_bytes > 0;
+}
+
+static bool memory_unset(const struct ty_spec_role *role)
+{
+    return role->resources.memory_bytes == 0 && role->resources.cpu_millis > 0;
+}
+
+static bool says_shared_memory(const struct ty_spec_role *role)
+{
+    return role->shared_memory_own;
+}
+
+static bool says_resources(const struct ty_spec_role *role)
+{
+    return role->resources_own;
+}
+
+struct role_rule {
+    bool (*applies)(const struct ty_spec_role *role);
+    bool (*own)(const struct ty_spec_role *role); /* the role says it, not the job */
+    const char *code;
+    const char *pointer;
+    const char *message;
+};
+
+static const struct role_rule role_rules[] = {
+    {shared_memory_large, says_shared_memory, "shared_memory_above_limit", "/shared_memory",
+     "What lies in /dev/shm counts as memory: the replica is killed at its memory limit before "
+     "this size is reached."                                                  },
+    {resources_unset,     says_resources,     "resources_unset",           "/resources",
+     "Neither cpu nor memory is asked for: where others run too, the replicas are the first to be "
+     "slowed down or stopped."                                                },
+    {cpu_unset,           says_resources,     "cpu_unset",                 "/resources/cpu",
+     "No cpu is asked for: on a busy node the replicas get what others leave."},
+    {memory_unset,        says_resources,     "memory_unset",              "/resources/memory",
+     "No memory is asked for: when a node runs short of it the replicas are the first to be "
+     "evicted."                                                               },
+};
+
+/* --- all --- */
+
+struct warnings {
+    struct ty_warning *items;
+    size_t max;
+    size_t count;
+};
+
+static void warn(struct warnings *warnings, const char *code, const char *scope,
+                 const char *pointer, const char *message)
+{
+    if (warnings->count == warnings->max)
+        return;
+    struct ty_warning *warning = &warnings->items[warnings->count++];
+
+    ty_str_copy(warning->code, sizeof(warning->code), code);
+    snprintf(warning->pointer, sizeof(warning->pointer), "%s%s", scope, pointer);
+    ty_str_copy(warning->message, sizeof(warning->message), message);
+}
+
+/* Where the role says it itself, else once where the job does. */
+static void judge_roles(const struct ty_job_spec *spec, const struct role_rule *rule,
+                        struct warnings *warnings)
+{
+    struct roles roles = roles_of(spec);
+    bool told = false;
+
+    for (size_t i = 0; i < roles.count; i++) {
+        bool own = rule->own(roles.items[i]);
+        const char *scope = roles.items[i] == &spec->master ? "/master" : "/worker";
+
+        if (!rule->applies(roles.items[i]) || (!own && told))
+            continue;
+        told = told || !own;
+        warn(warnings, rule->code, own ? scope : "", rule->pointer, rule->message);
+    }
+}
+
 size_t ty_job_spec_warnings(const struct ty_job_spec *spec, struct ty_warning *out, size_t max)
 {
-    size_t count = 0;
+    struct warnings warnings = {out, max, 0};
 
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && count < max; i++) {
-        if (!rules[i].applies(spec))
-            continue;
-        ty_str_copy(out[count].code, sizeof(out[count].code), rules[i].code);
-        ty_str_copy(out[count].pointer, sizeof(out[count].pointer), rules[i].pointer);
-        ty_str_copy(out[count].message, sizeof(out[count].message), rules[i].message);
-        count++;
-    }
-    return count;
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (rules[i].applies(spec))
+            warn(&warnings, rules[i].code, "", rules[i].pointer, rules[i].message);
+    for (size_t i = 0; i < sizeof(role_rules) / sizeof(role_rules[0]); i++)
+        judge_roles(spec, &role_rules[i], &warnings);
+    return warnings.count;
 }

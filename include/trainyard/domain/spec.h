@@ -222,7 +222,8 @@ struct ty_spec_role {
     char **args;         /* role's args replace the job's */
     size_t args_count;
     struct ty_resources resources;
-    bool resources_own;             /* the role says them, not the job */
+    bool resources_own; /* the role says them, not the job; so the next */
+    bool shared_memory_own;
     struct ty_spec_volume *volumes; /* all mounts: output, checkpoints and dataset included, at the
                                      * same indexes in both roles */
     size_t volumes_count;
