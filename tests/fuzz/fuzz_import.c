@@ -2,9 +2,12 @@
  * domain allows that, it renders, and what was rendered is imported to the same bytes again. */
 #include "../unit/render/manifest_check.h"
 #include "trainyard/base/yaml.h"
+#include "trainyard/domain/job.h"
 #include "trainyard/render/import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char job_id[] = "job_01j9z3k4m5n6p7q8r9s0t1v2w3";
 
 static json_t *render(const json_t *body, struct ty_faults *faults)
 {
@@ -14,8 +17,10 @@ static json_t *render(const json_t *body, struct ty_faults *faults)
 
     if (ty_job_spec_parse(body, &spec, faults, &err) != TY_OK)
         return NULL;
-    struct ty_render_input input = {
-        spec, "job_01j9z3k4m5n6p7q8r9s0t1v2w3", "job-s0t1v2w3", "ns", "t", NULL, 1};
+    char object_name[TY_OBJECT_NAME];
+
+    ty_object_name_make(spec->name, job_id, object_name); /* its name is read from it again */
+    struct ty_render_input input = {spec, job_id, object_name, "ns", "t", NULL, 1};
 
     if (ty_renderer_pytorchjob.render(&input, &manifest, faults, &err) != TY_OK)
         abort(); /* whatever the domain allows can be rendered */
