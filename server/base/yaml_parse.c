@@ -183,11 +183,20 @@ static ty_status read_sequence(struct yaml_reader *reader, json_t **json_out)
     return TY_OK;
 }
 
+/* YAML 1.1's merge of mappings: left as a member it would hide what it was to bring in. */
+static bool is_merge(const yaml_event_t *event)
+{
+    return event->type == YAML_SCALAR_EVENT && event->data.scalar.plain_implicit &&
+           ty_str_equal((const char *)event->data.scalar.value, "<<");
+}
+
 static ty_status read_key(struct yaml_reader *reader, const json_t *object, json_t **key_out)
 {
     ty_auto_json key = NULL;
     ty_status status = TY_OK;
 
+    if (is_merge(&reader->event))
+        return ty_yaml_fail(reader, "merge keys are not of YAML 1.2: write the members out");
     if (reader->event.type == YAML_SCALAR_EVENT)
         status = read_scalar(reader, &key);
     else if (reader->event.type == YAML_ALIAS_EVENT)

@@ -220,13 +220,27 @@ static bool follows(const struct ty_faults *faults, size_t own, const struct ty_
     return false;
 }
 
+/* Several members may come of one place, and each be told the same. */
+static bool is_told(const struct ty_faults *faults, size_t from, size_t count,
+                    const struct ty_fault *fault)
+{
+    for (size_t i = from; i < count; i++)
+        if (faults->items[i].document == fault->document &&
+            ty_str_equal(faults->items[i].where, fault->where) &&
+            ty_str_equal(faults->items[i].code, fault->code) &&
+            ty_str_equal(faults->items[i].detail, fault->detail))
+            return true;
+    return false;
+}
+
 void ty_import_map_faults(const json_t *origins, struct ty_faults *faults, size_t from)
 {
     size_t kept = from;
 
     for (size_t i = from; i < faults->count; i++) {
         map_fault(origins, &faults->items[i]);
-        if (!follows(faults, from, &faults->items[i]))
+        if (!follows(faults, from, &faults->items[i]) &&
+            !is_told(faults, from, kept, &faults->items[i]))
             faults->items[kept++] = faults->items[i];
     }
     faults->count = kept;
