@@ -130,9 +130,52 @@ static const struct import_rule labels_rules[] = {
 };
 /* clang-format on */
 
+/* The operator's label of a job's pods holds the name of the job in the cluster, which the gateway
+ * makes anew: a term that names this job by it would choose no pod. */
+static const char pods_of_job[] = "training.kubeflow.org/job-name";
+
+static void check_chosen(struct import *im, const char *field, const json_t *text)
+{
+    if (!im->ours && json_is_string(text) && im->job.name &&
+        ty_str_equal(json_string_value(text), im->job.name))
+        import_fault_in(im, field, "not_supported",
+                        "the job's pods carry another name here: choose them by the label "
+                        "trainyard.dev/job-name");
+}
+
+static void check_chosen_by_expression(struct import *im, const json_t *expression)
+{
+    const char *key = import_get_text(expression, "key");
+    size_t index;
+    json_t *text;
+
+    if (!key || !ty_str_equal(key, pods_of_job))
+        return;
+    json_array_foreach(json_object_get(expression, "values"), index, text)
+    {
+        check_chosen(im, "values", text);
+    }
+}
+
 static void read_labels(struct import *im, const json_t *value)
 {
+    size_t index;
+    json_t *expression;
+
     IMPORT_BY(im, value, labels_rules);
+    size_t mark = import_enter(im, "matchLabels");
+
+    check_chosen(im, pods_of_job, import_get(import_get(value, "matchLabels"), pods_of_job));
+    import_leave(im, mark);
+    mark = import_enter(im, "matchExpressions");
+    json_array_foreach(import_get(value, "matchExpressions"), index, expression)
+    {
+        size_t item = import_enter_index(im, index);
+
+        check_chosen_by_expression(im, expression);
+        import_leave(im, item);
+    }
+    import_leave(im, mark);
 }
 
 /* clang-format off */
