@@ -41,6 +41,20 @@ static ty_status judge_job(const struct ty_job_record *record, int32_t replicas,
     return TY_OK;
 }
 
+/* What such a run holds is free only when it is over, so nobody may be told so before. */
+static ty_status judge_stopping(const struct ty_job_record *record, int32_t replicas,
+                                struct ty_error *err)
+{
+    ty_job_state state = record->status.state;
+    bool stopping =
+        record->status.run_active && (state == TY_JOB_SUSPENDED || state == TY_JOB_QUEUED);
+    if (stopping && replicas < record->replicas)
+        return ty_fail_code(err, TY_CONFLICT, "invalid_transition",
+                            "its replicas are still being stopped; it can be made smaller when "
+                            "they are gone");
+    return TY_OK;
+}
+
 static bool exceeds(int32_t limit, int64_t held, int64_t more)
 {
     return limit >= 0 && held + more > limit;
@@ -106,6 +120,8 @@ static ty_status apply_scale(struct ty_writer *writer, struct ty_write *write, s
     ty_status status = act_find(writer, &scale->act, &record, err);
     if (status == TY_OK)
         status = judge_job(&record, scale->replicas, err);
+    if (status == TY_OK)
+        status = judge_stopping(&record, scale->replicas, err);
     if (status == TY_OK && grows(&record, scale->replicas))
         status = judge_room(writer, scale, &record, err);
     if (status != TY_OK)

@@ -242,6 +242,22 @@ static void what_cannot_be_scaled_says_why_and_stays(void **state)
     refused(fixture, job.id, 3, TY_CONFLICT, "job_finished");
 }
 
+static void a_run_that_is_being_stopped_holds_its_room_until_it_is_over(void **state)
+{
+    struct engine_fixture *fixture = *state;
+    struct asked job;
+    struct ty_error err = {0};
+    start_elastic(fixture, &job, 3, 0);
+    assert_int_equal(
+        ty_engine_act(fixture->engine, fixture->store.tenant, job.id, TY_SEEN_SUSPEND, "", 0, &err),
+        TY_OK);
+    (void)engine_settle(fixture);
+    refused(fixture, job.id, 1, TY_CONFLICT, "invalid_transition");
+    scale(fixture, job.id, 3);
+    engine_see(fixture, job.id, TY_SEEN_STOPPED, 1);
+    scale(fixture, job.id, 1);
+}
+
 static void a_run_that_is_being_stopped_is_not_told(void **state)
 {
     struct engine_fixture *fixture = *state;
@@ -321,6 +337,7 @@ int main(void)
         SCALE(a_run_grows_only_within_what_is_free),
         SCALE(a_run_grows_only_within_the_tenants_quota),
         SCALE(what_cannot_be_scaled_says_why_and_stays),
+        SCALE(a_run_that_is_being_stopped_holds_its_room_until_it_is_over),
         SCALE(a_run_that_is_being_stopped_is_not_told),
         SCALE(an_admission_judged_before_another_job_grew_is_judged_again),
     };
