@@ -56,6 +56,13 @@ struct ty_container_rules {
 /* pod.c: the pod template of a role. */
 json_t *ty_render_pod(struct ty_tree *tree, const struct ty_render_input *input,
                       const struct ty_spec_role *role, const struct ty_container_rules *rules);
+/* volumes.c: the volume whose source ("secret", say) has `name` in `member`, among those rendered
+ * so far, or NULL; a new one, numbered, since what it holds may have a name too long for a volume;
+ * one item of a volume's source. */
+json_t *ty_render_find_volume(const json_t *volumes, const char *source, const char *member,
+                              const char *name);
+json_t *ty_render_new_volume(struct ty_tree *tree, const char *kind, json_t *volumes);
+void ty_render_put_item(struct ty_tree *tree, json_t *items, const char *key, const char *path);
 /* volumes.c: the pod's volumes and the container's mounts. */
 void ty_render_volumes(struct ty_tree *tree, const struct ty_render_input *input,
                        const struct ty_spec_role *role, json_t *volumes, json_t *mounts);

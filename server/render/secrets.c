@@ -4,9 +4,7 @@
 
 #include "trainyard/base/str.h"
 
-#include <stdio.h>
-
-enum { SECRET_MODE = 0444, VOLUME_NAME = 24 };
+enum { SECRET_MODE = 0444 };
 
 void ty_render_secret_env(struct ty_tree *tree, const struct ty_spec_role *role, json_t *env)
 {
@@ -26,33 +24,13 @@ void ty_render_secret_env(struct ty_tree *tree, const struct ty_spec_role *role,
     }
 }
 
-/* The volume of a Secret among those rendered so far, or NULL. */
-static json_t *find_volume(const json_t *volumes, const char *secret)
-{
-    size_t i;
-    json_t *volume;
-
-    json_array_foreach(volumes, i, volume)
-    {
-        const char *known =
-            json_string_value(json_object_get(json_object_get(volume, "secret"), "secretName"));
-
-        if (known && ty_str_equal(known, secret))
-            return volume;
-    }
-    return NULL;
-}
-
 static json_t *secret_volume(struct ty_tree *tree, const char *secret, json_t *volumes)
 {
-    json_t *volume = find_volume(volumes, secret);
-    char name[VOLUME_NAME];
+    json_t *volume = ty_render_find_volume(volumes, "secret", "secretName", secret);
 
     if (volume)
         return volume;
-    snprintf(name, sizeof(name), "secret-%zu", json_array_size(volumes));
-    volume = ty_tree_append_object(tree, volumes);
-    ty_tree_put_text(tree, volume, "name", name);
+    volume = ty_render_new_volume(tree, "secret", volumes);
     json_t *source = ty_tree_put_object(tree, volume, "secret");
 
     ty_tree_put_text(tree, source, "secretName", secret);
@@ -75,9 +53,7 @@ static void add_item(struct ty_tree *tree, const json_t *volume, const char *key
         if (known && ty_str_equal(known, key))
             return;
     }
-    item = ty_tree_append_object(tree, items);
-    ty_tree_put_text(tree, item, "key", key);
-    ty_tree_put_text(tree, item, "path", key);
+    ty_render_put_item(tree, items, key, key);
 }
 
 void ty_render_secret_files(struct ty_tree *tree, const struct ty_spec_role *role, json_t *volumes,

@@ -9,22 +9,31 @@
 
 enum { SCRIPT_MODE = 0555, FILE_MODE = 0444, VOLUME_NAME = 32 };
 
-/* The volume of a claim among those rendered so far, or NULL. Its name may be dotted or too long
- * for a volume, so volumes are numbered. */
-static json_t *find_volume(const json_t *volumes, const char *claim)
+json_t *ty_render_find_volume(const json_t *volumes, const char *source, const char *member,
+                              const char *name)
 {
     size_t i;
     json_t *volume;
 
     json_array_foreach(volumes, i, volume)
     {
-        const char *known = json_string_value(
-            json_object_get(json_object_get(volume, "persistentVolumeClaim"), "claimName"));
+        const char *known =
+            json_string_value(json_object_get(json_object_get(volume, source), member));
 
-        if (known && ty_str_equal(known, claim))
+        if (known && ty_str_equal(known, name))
             return volume;
     }
     return NULL;
+}
+
+json_t *ty_render_new_volume(struct ty_tree *tree, const char *kind, json_t *volumes)
+{
+    json_t *volume = ty_tree_append_object(tree, volumes);
+    char name[VOLUME_NAME];
+
+    snprintf(name, sizeof(name), "%s-%zu", kind, json_array_size(volumes) - 1);
+    ty_tree_put_text(tree, volume, "name", name);
+    return volume;
 }
 
 static bool all_read_only(const struct ty_render_input *input, const struct ty_spec_role *role,
@@ -46,14 +55,11 @@ static bool all_read_only(const struct ty_render_input *input, const struct ty_s
 static json_t *claim_volume(struct ty_tree *tree, const struct ty_render_input *input,
                             const struct ty_spec_role *role, const char *claim, json_t *volumes)
 {
-    json_t *volume = find_volume(volumes, claim);
-    char name[VOLUME_NAME];
+    json_t *volume = ty_render_find_volume(volumes, "persistentVolumeClaim", "claimName", claim);
 
     if (volume)
         return volume;
-    snprintf(name, sizeof(name), "claim-%zu", json_array_size(volumes));
-    volume = ty_tree_append_object(tree, volumes);
-    ty_tree_put_text(tree, volume, "name", name);
+    volume = ty_render_new_volume(tree, "claim", volumes);
     json_t *source = ty_tree_put_object(tree, volume, "persistentVolumeClaim");
 
     ty_tree_put_text(tree, source, "claimName", claim);
@@ -62,7 +68,7 @@ static json_t *claim_volume(struct ty_tree *tree, const struct ty_render_input *
     return volume;
 }
 
-static void put_item(struct ty_tree *tree, json_t *items, const char *key, const char *path)
+void ty_render_put_item(struct ty_tree *tree, json_t *items, const char *key, const char *path)
 {
     json_t *item = ty_tree_append_object(tree, items);
 
@@ -73,24 +79,13 @@ static void put_item(struct ty_tree *tree, json_t *items, const char *key, const
 static void put_items(struct ty_tree *tree, json_t *items, const struct ty_spec_files *files)
 {
     for (size_t i = 0; i < files->count; i++)
-        put_item(tree, items, files->items[i].key, files->items[i].name);
-}
-
-/* A volume that is mounted once, so it is made with its mount. */
-static json_t *new_volume(struct ty_tree *tree, const char *kind, json_t *volumes)
-{
-    json_t *volume = ty_tree_append_object(tree, volumes);
-    char name[VOLUME_NAME];
-
-    snprintf(name, sizeof(name), "%s-%zu", kind, json_array_size(volumes) - 1);
-    ty_tree_put_text(tree, volume, "name", name);
-    return volume;
+        ty_render_put_item(tree, items, files->items[i].key, files->items[i].name);
 }
 
 static json_t *scratch_volume(struct ty_tree *tree, const struct ty_spec_volume *from,
                               json_t *volumes)
 {
-    json_t *volume = new_volume(tree, "scratch", volumes);
+    json_t *volume = ty_render_new_volume(tree, "scratch", volumes);
     json_t *source = ty_tree_put_object(tree, volume, "emptyDir");
 
     if (from->memory)
@@ -103,7 +98,7 @@ static json_t *scratch_volume(struct ty_tree *tree, const struct ty_spec_volume 
 static json_t *files_volume(struct ty_tree *tree, const struct ty_render_input *input,
                             const struct ty_spec_volume *from, json_t *volumes)
 {
-    json_t *volume = new_volume(tree, "files", volumes);
+    json_t *volume = ty_render_new_volume(tree, "files", volumes);
     json_t *source = ty_tree_put_object(tree, volume, "configMap");
     char name[TY_CLAIM_NAME];
 
@@ -145,7 +140,7 @@ static void mount_files(struct ty_tree *tree, const struct ty_render_input *inpu
     json_t *items = ty_tree_put_array(tree, source, "items");
 
     if (spec->script)
-        put_item(tree, items, spec->script_name, spec->script_name);
+        ty_render_put_item(tree, items, spec->script_name, spec->script_name);
     put_items(tree, items, &spec->files);
     ty_tree_put_text(tree, mount, "name", "scripts");
     ty_tree_put_text(tree, mount, "mountPath", TY_SCRIPTS_MOUNT);
