@@ -240,8 +240,7 @@ static void fill_record(struct api_draft *draft, const struct api_draft_input *i
 {
     const struct ty_job_spec *spec = draft->spec;
     struct ty_job_record *record = &draft->submit.insert.record;
-    struct ty_access_tenant tenant = {.default_keep_seconds = -1};
-    (void)ty_access_table_tenant(draft->api->access, draft->session.principal.tenant_name, &tenant);
+    const struct ty_access_tenant *tenant = &draft->policy.tenant;
     *record = (struct ty_job_record){
         .tenant = draft->session.principal.tenant,
         .id = draft->id,
@@ -266,11 +265,11 @@ static void fill_record(struct api_draft *draft, const struct api_draft_input *i
         .priority = spec->priority,
         .max_retries = spec->max_retries,
         .timeout_seconds =
-            spec->timeout_seconds ? spec->timeout_seconds : tenant.default_timeout_seconds,
-        .keep_seconds = spec->keep_seconds >= 0 ? spec->keep_seconds : tenant.default_keep_seconds,
+            spec->timeout_seconds ? spec->timeout_seconds : tenant->default_timeout_seconds,
+        .keep_seconds = spec->keep_seconds >= 0 ? spec->keep_seconds : tenant->default_keep_seconds,
         .created_at = api_now(draft->api),
     };
-    draft->submit.quota = tenant.quota;
+    draft->submit.quota = tenant->quota;
     draft->submit.suspended = spec->suspended;
     ty_job_begin(spec->suspended, &record->status);
 }
